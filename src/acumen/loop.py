@@ -3,7 +3,7 @@
 A client publishes a conversation. `Published` indexes the new turns, extracts memories from them, meters which injected
 memories were echoed, and schedules the evaluation of the session. The next search recalls what was learned and is
 metered. `SessionQuiet` evaluates a session in which nothing was said for a while. When enough user playbooks are new,
-`LessonsGrew` merges those that several users teach into shared ones.
+`LessonsGrew` merges lessons that several users teach into shared ones.
 
 Recorded operations propose lessons that a person approves: `Failed` from a group of failures, `Recovered` from a call
 that failed and then succeeded in a session, `Worked` from a call that succeeds repeatedly.

@@ -209,7 +209,7 @@ class Endpoint(Generic[P, A]):
         """The request that a server received. Raises pydantic's `ValidationError`.
 
         Query parameters that this endpoint does not have are refused where it reads the query, ignored where it
-        reads the body. A body that it does not have is refused: whoever sends one to `delete_all_…` means fewer.
+        reads the body. A body that it does not have is refused: a caller that sends one to `delete_all_…` means fewer.
         """
         if self.takes_nothing:
             return Nothing.model_validate({} if body is None else body)
@@ -247,7 +247,7 @@ class More(TypedDict, total=False):
 
 
 class Shapes(Protocol):
-    """An endpoint of which only the shapes are still to be told."""
+    """An endpoint whose shapes are not set yet."""
 
     def __call__(self, request: Callable[P, BaseModel], answer: type[A], /) -> Endpoint[P, A]: ...
 

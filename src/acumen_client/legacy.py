@@ -87,7 +87,7 @@ class SourceStats(AnswerModel):
 
 
 class StatsResponse(AnswerModel):
-    """`by_source` counts; `sources` tells more. A verdict that says no is no failure."""
+    """`by_source` counts; `sources` has the details. A verdict that says no is no failure."""
 
     total: int
     successes: int
@@ -131,7 +131,7 @@ class StorageConfigPostgres(RequestModel):
 
 
 class StorageConfigManaged(RequestModel):
-    """Storage that whoever runs the server looks after."""
+    """Storage that the server's operator manages."""
 
     managed_by: Literal["platform"]
     schema_present: bool = True
@@ -160,7 +160,7 @@ class DeduplicationConfig(RequestModel):
 
 
 class RetrievalFloorConfig(RequestModel):
-    """Drops hits whose reranker score lies below a floor. Floors are numbers for the sake of clients up to 0.2.14."""
+    """Drops hits whose reranker score is below a floor. Floors are numbers for clients up to 0.2.14."""
 
     enabled: bool = False
     pool_size: Positive = 30

@@ -91,7 +91,7 @@ class Observer:
             self._outbox.put(
                 {**made, **self._about, **{name: value for name, value in fields.items() if value is not None}}
             )
-        except Exception:  # noqa: BLE001 - whatever is wrong with an observation, the caller goes on
+        except Exception:  # noqa: BLE001 - an observation that fails must not stop the caller
             self.counts.dropped += 1
 
     def operation(self, endpoint: str, **fields: Any) -> Watched:
@@ -180,13 +180,13 @@ class Observer:
 
 
 def _arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any] | None:
-    """By name, short enough to be told; secrets and `self` are left out."""
+    """By name, truncated; secrets and `self` are left out."""
     with suppress(Exception):
         bound = _signature(function).bind(*args, **kwargs).arguments
-        told = {
+        arguments = {
             name: _short(value) for name, value in bound.items() if name not in ("self", "cls") and not is_secret(name)
         }
-        return told or None
+        return arguments or None
     return None
 
 

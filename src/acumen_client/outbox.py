@@ -24,7 +24,7 @@ LAST_FLUSH_SECONDS = 5.0
 
 @dataclass
 class Counts:
-    """What became of the operations: none is lost without being counted here."""
+    """Counts of the operations by result: each one that is lost is counted here."""
 
     sent: int = 0
     refused: int = 0  # the server could not use them
@@ -69,7 +69,7 @@ class Outbox:
             self._begin()
 
     def flush(self, seconds: float = LAST_FLUSH_SECONDS) -> bool:
-        """Waits until what was noted so far, and lay on disk, is sent or on disk; False when that took too long."""
+        """Waits until everything noted before this call is sent or on disk; False when that took too long."""
         give_up_at = time.monotonic() + seconds
         while not (self._queue.empty() and self._idle.is_set()):
             if time.monotonic() > give_up_at:
@@ -102,7 +102,7 @@ class Outbox:
             with httpx.Client(base_url=self._url, headers=self._headers, timeout=TIMEOUT_SECONDS) as http:
                 while not self._stop.is_set():
                     self._send_some(http)
-        except Exception:  # the thread is nobody's; what is left is put away by `close`
+        except Exception:  # nothing waits for this thread; `close` stores what is left
             log.debug("observing ended", exc_info=True)
             self._idle.set()
 
@@ -141,7 +141,7 @@ class Outbox:
             return self._judged(reply, batch)
         except (httpx.TransportError, OSError):
             return False
-        except (TypeError, ValueError, RecursionError):  # it cannot be told, or something else answered
+        except (TypeError, ValueError, RecursionError):  # it cannot be encoded, or the reply is not ours
             self.counts.dropped += len(batch)
             return True
 

@@ -1,4 +1,4 @@
-"""Which values are secret by their name alone, whatever they look like."""
+"""Which values are secret by their name alone, regardless of their content."""
 
 _SECRET = ("password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "credential", "cookie")
 # How many tokens there are is no secret.

@@ -1,4 +1,4 @@
-"""One conversation, in the words an agent thinks in: say, ask for context, finish, tell how it ended."""
+"""One conversation from an agent's side: add turns, ask for context, finish, report the outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from acumen_client.client import AsyncClient, Client
 
 _USER_ROLES = frozenset({"user", "human", "customer"})
-# Whoever waits for learning looks so often, for so long; rules take a moment, a model may take longer.
+# How often, and for how long, a caller that waits for learning polls; rules take a moment, a model may take longer.
 LOOK_EVERY_SECONDS = 0.05
 LONGEST_WAIT_SECONDS = 60.0
 _UNDER_WAY = ("pending", "processing")
@@ -76,7 +76,7 @@ class Conversation:
         return {**self._self(), "citations": [citation_of(memory) for memory in memories]}
 
     def _ended(self, outcome: str, details: dict[str, Any]) -> dict[str, Any]:
-        """What to state; unless told otherwise, it ended just now."""
+        """The outcome to report; by default the session ended just now."""
         return {**self._self(), "outcome": outcome, "occurred_at": int(time.time()), **details}
 
     def _self(self) -> dict[str, Any]:

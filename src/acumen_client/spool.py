@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Spool:
-    """Batches on disk, one file each, oldest first; no more than so many bytes."""
+    """Batches on disk, one file each, oldest first, up to a limit in bytes."""
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder = folder

@@ -18,7 +18,7 @@ _LONGEST = 2_000
 
 @dataclass
 class Watched:
-    """One operation under way. What is set here is told when it ends; how it ended is seen, unless it is said."""
+    """One operation under way. Values set here are sent when it ends; the status is derived unless it is set."""
 
     record: Callable[..., None]
     endpoint: str

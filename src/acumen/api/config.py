@@ -38,7 +38,7 @@ def _agreed(request: Config, before: Config) -> Config:
     try:
         return agreed(request, before)
     except ValidationError:
-        raise  # told in words, like any other that a body causes
+        raise  # reported as a text, like any other that a body causes
     except ValueError as differ:
         raise BadInput(str(differ)) from None
 

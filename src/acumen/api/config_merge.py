@@ -7,19 +7,19 @@ from acumen_client.wire.config import ONE_AND_MANY, Config, ConfigUpdate, NamedE
 
 
 def agreed(config: Config, stored: Config) -> Config:
-    """One and many told alike, where a caller may have changed either.
+    """The single field and the list made equal, where a caller may have changed either.
 
-    Who knows only the one changes the first and keeps the others. Who sends both has changed the one that differs from
-    what is stored. Raises `ValueError` when both differ, and from each other, or when an extractor would wait for more
-    than it reads at a time.
+    A caller that knows only the single field changes the first and keeps the others. A caller that sends both has
+    changed the one that differs from what is stored. Raises `ValueError` when both differ, and from each other, or
+    when an extractor would wait for more than it reads at a time.
     """
-    told = config.model_dump()
+    values = config.model_dump()
     for one, many in ONE_AND_MANY.items():
-        if many not in config.model_fields_set or told[many] is None:
-            told[many] = _with_first(told[one], getattr(stored, many))
+        if many not in config.model_fields_set or values[many] is None:
+            values[many] = _with_first(values[one], getattr(stored, many))
         elif one in config.model_fields_set:
-            told[one], told[many] = _settled(one, many, told, stored.model_dump())
-    settled = Config.model_validate(told)
+            values[one], values[many] = _settled(one, many, values, stored.model_dump())
+    settled = Config.model_validate(values)
     for many in ONE_AND_MANY.values():
         _refuse_long_strides(many, settled)
     return settled
@@ -40,8 +40,8 @@ def _with_first(first: Any, stored: Sequence[NamedExtractor]) -> list[Any]:
     return [] if first is None else [first, *(one.model_dump() for one in stored[1:])]
 
 
-def _settled(one: str, many: str, told: dict[str, Any], stored: dict[str, Any]) -> tuple[Any, list[Any]]:
-    only, listed = told[one], told[many]
+def _settled(one: str, many: str, values: dict[str, Any], stored: dict[str, Any]) -> tuple[Any, list[Any]]:
+    only, listed = values[one], values[many]
     first = listed[0] if listed else None
     if only == first:
         return only, listed
@@ -83,8 +83,8 @@ def masked(config: Config) -> Config:
 
 def shown(config: Config) -> Config:
     """Masked, and with the many only where there is more than one: older clients know only one."""
-    told = masked(config)
-    return told.model_copy(update={many: None for many in ONE_AND_MANY.values() if len(getattr(told, many)) <= 1})
+    values = masked(config)
+    return values.model_copy(update={many: None for many in ONE_AND_MANY.values() if len(getattr(values, many)) <= 1})
 
 
 def _hide(value: Any, *, secret: bool = False) -> Any:
@@ -96,14 +96,14 @@ def _hide(value: Any, *, secret: bool = False) -> Any:
 
 
 class KeyMoved(Exception):
-    """A masked key beside another address than the one it was stored with."""
+    """A masked key with another address than the one it was stored with."""
 
 
 def unmasked(config: Config, stored: Config) -> Config:
     """The configuration with every mask replaced by the secret stored in the same place.
 
     A mask with no secret behind it stays, for there is nothing to put in its place. KeyMoved when the address that a
-    secret is for has changed: whoever may not read a secret may not have it sent elsewhere either.
+    secret is for has changed: a caller that may not read a secret may not have it sent elsewhere either.
     """
     return Config.model_validate(_restore(config.model_dump(), stored.model_dump()))
 
@@ -115,7 +115,7 @@ def _restore(value: Any, stored: Any) -> Any:
     if isinstance(value, dict):
         known = stored if isinstance(stored, dict) else {}
         if known and MASK in value.values() and any(value.get(name) != known.get(name) for name in _ADDRESSES):
-            raise KeyMoved("The address has changed: give its key anew, not masked.")
+            raise KeyMoved("The address has changed: give its key again, not masked.")
         return {name: _restore(inner, known.get(name)) for name, inner in value.items()}
     if isinstance(value, list):
         known_items = stored if isinstance(stored, list) else []

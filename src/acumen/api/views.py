@@ -45,7 +45,7 @@ def _has_field(kind: type, name: str) -> bool:
 
 
 def user(user_id: str | None) -> UserId | None:
-    """Nobody, when none is named."""
+    """None when no user is named."""
     return UserId(user_id) if user_id else None
 
 

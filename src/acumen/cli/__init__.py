@@ -1,1 +1,1 @@
-"""The command line: what runs on this machine, and what speaks to a server through the client."""
+"""The command line: commands that run on this machine, and commands that call a server through the client."""

@@ -64,7 +64,7 @@ ALIASES = {
 
 
 class LazyCommands(Mapping[str, Any]):
-    """Commands by name; looking one up imports its module. Iterating names only those that are shown in the help."""
+    """Commands by name; looking one up imports its module. Iteration yields only the commands shown in the help."""
 
     def __init__(self) -> None:
         self._modules = {name: module for section in COMMANDS.values() for name, (module, _) in section.items()}
@@ -142,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.getLogger("acumen").addHandler(logging.NullHandler())
     try:
         app(arguments, prog_name="acumen")
-    except Exception as failure:  # noqa: BLE001 - a traceback helps nobody at a terminal
+    except Exception as failure:  # noqa: BLE001 - a traceback is of no use at a terminal
         _report(failure, as_json="--json" in (sys.argv if arguments is None else arguments))
         raise SystemExit(1) from None
 

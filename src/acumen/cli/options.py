@@ -60,7 +60,7 @@ class Reply(Struct, frozen=True):
 
 
 def remote(command: Callable[..., Reply | None]) -> Callable[..., None]:
-    """Adds --url, --key and --json. The command takes a `client` first, and `as_json` only if it prints by itself.
+    """Adds --url, --key and --json. The command takes a `client` first, and `as_json` only if it prints its own output.
 
     A command that has subcommands does not run when one of them is called.
     """

@@ -13,7 +13,7 @@ B = 0.75
 
 
 def idf(documents: int, matching: int) -> float:
-    """The information in a term that so many of the documents contain, in the form that is never negative."""
+    """The information in a term that this many of the documents contain, in the form that is never negative."""
     return math.log1p((documents - matching + 0.5) / (matching + 0.5))
 
 

@@ -24,7 +24,7 @@ _PATTERNS = [
         rf"\b(?:in|of|since|during|until|by|from|last|this|next|early|late|mid)[\s-]+(?P<month>{_NAME})\b",
     )
 ]
-# Most questions name no day, and this tells so ten times faster.
+# Most questions name no day, and this check is ten times faster.
 _PERHAPS = re.compile(rf"\d{{4}}|\b(?:{_NAME})\b", re.IGNORECASE)
 # Dates stand at the front or the end of questions; a longer text is not a question about a day.
 LONGEST = 2_000

@@ -104,7 +104,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _passage(part: str, passages: Sequence[str]) -> int:
-    """Which passage has the end of it; -1 for none: what stands further back has no vector."""
+    """Which passage contains the end of it; -1 for none: text further back has no vector."""
     end = part[-TINY:]
     return next((place for place, passage in enumerate(passages) if end in passage), -1)
 

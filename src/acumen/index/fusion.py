@@ -31,7 +31,7 @@ SIMILARITY_AFTER = 0.5
 OF_WORDS, OF_TURN, OF_NEIGHBOURS = 0.5, 0.2, 0.3
 # Its session as a whole has this share of the score; the text of the turn has the remainder.
 OF_SESSION = 0.23
-# On top of that: the question names the speaker; else the user speaks, who knows best of themselves; it was that day.
+# On top of that: the question names the speaker; else the speaker is the user; the turn is of the day in question.
 NAMED = 0.19
 # Measured with the answer keys at 300 tokens: LongMemEval .72 with .08, .75 with .16 and with .24; LoCoMo, whose
 # questions name a speaker, .73 with each. Below (1 - OF_SESSION) * (1 - BEFORE), so that a turn of the user does not

@@ -21,7 +21,7 @@ F = TypeVar("F")
 
 # Rounding the query moves the score of a row against another's by no more than this.
 ROUNDED = 0.005
-# A score below this is none, whatever threshold is asked for.
+# A score below this is none, for any threshold.
 NOTHING = 1e-6
 
 
@@ -89,7 +89,7 @@ def _four_digits(number: float) -> float:
 
 
 class Scorer(Protocol):
-    """Scores rows for one query: all of them but for rounding, some of them exactly."""
+    """Scores rows for one query: all of them up to rounding, some of them exactly."""
 
     def approximate(self) -> Floats: ...
     def exact(self, rows: RowIds) -> Scored: ...

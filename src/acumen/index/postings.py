@@ -16,11 +16,11 @@ from acumen.index.tokenizer import asking_terms, is_one_sign
 # The weight of a term of asking ("recommend", "number") against a term of the subject.
 ASKING = 0.5
 
-# A row that says a word again stands in a list of its own with, in the last eight bits, how often it says it.
+# A row that repeats a word is in a list of its own with, in the last eight bits, how often it occurs.
 COUNT_BITS = 8
 MOST = (1 << COUNT_BITS) - 1
 
-# A word with its list, beside the entries themselves; lists keep about a sixth in reserve.
+# A word with its list, in addition to the entries; lists have about a sixth in reserve.
 BYTES_PER_WORD = 200
 BYTES_PER_ENTRY = 5
 
@@ -150,7 +150,7 @@ class Postings:
         return self._norms
 
     def _entries_of(self, term: str) -> tuple["array[int]", "array[int]"]:
-        """The rows that say a term, and those that say it again."""
+        """The rows that contain a term, and those that repeat it."""
         if term.isascii() or not is_one_sign(term):
             return self._lists.get(term, _EMPTY), self._again.get(term, _EMPTY)
         # Scripts without spaces are indexed as pairs of signs; a single sign matches any pair that has it.

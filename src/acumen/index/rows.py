@@ -12,7 +12,7 @@ F = TypeVar("F")
 # Dead rows are swept when they outnumber the living, but not for a handful.
 FEW_DEAD = 1024
 
-# So many rows for each one wanted are looked at closely, if they lie as close together.
+# This many rows for each one wanted are scored exactly, if their scores are as close together.
 CLOSER_LOOK = 4
 
 # A key, its place in the list and in the dict, and a facet with the values it owns.
@@ -128,5 +128,5 @@ def _descending(scores: Floats, floor: float, most: int) -> Iterator[tuple[int, 
 
 
 def _best_but(many: int, scores: Floats) -> float:
-    """The score that so many reach; any score where there are not that many."""
+    """The score that this many reach; any score where there are not that many."""
     return -np.inf if len(scores) <= many else float(np.partition(scores, len(scores) - many)[len(scores) - many])

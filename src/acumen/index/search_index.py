@@ -11,7 +11,7 @@ from acumen.model.ids import Kind, UserId
 from acumen.model.memories.search import Filter, SearchRow
 from acumen.storage.store import Tx
 
-# So many stored memories are compared with a new one.
+# This many stored memories are compared with a new one.
 MOST_SIMILAR = 24
 
 # Ids of memories with their cosines; None for a memory without a vector.

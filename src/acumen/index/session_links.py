@@ -90,7 +90,7 @@ class SessionLinks:
 
 
 class Speakers:
-    """Who speaks. A name comes from the role or, where the role is nobody's name, from a "Name:" before the text."""
+    """The speaker. A name comes from the role or, where the role is not a name, from a "Name:" before the text."""
 
     def __init__(self) -> None:
         self._names: dict[str, list[int]] = {}
@@ -109,7 +109,7 @@ class Speakers:
         self._user = bytearray(np.array(self._user, np.uint8)[survivors].tobytes())
 
     def named(self, words: Sequence[str]) -> Flags:
-        """The rows spoken by someone whom these words name."""
+        """The rows of a speaker that these words name."""
         named = {speaker for word in words for speaker in self._names.get(word, ())}
         if not named:
             return np.zeros(len(self._speaker), np.bool_)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
-# Up to so many comparisons a matrix product is faster than the hash index.
+# Up to this many comparisons a matrix product is faster than the hash index.
 FEW_COMPARISONS = 4_000_000
 BLOCK = 512
 # Vectors on the same side of these random planes share a bucket. At a similarity of 0.92 two vectors agree on one

@@ -116,7 +116,7 @@ def is_one_sign(term: str) -> bool:
 
 
 def prefix_of(text: str) -> str:
-    """Whom a text names as its speaker: "Ann: I see" is Ann's. Empty if it names no one."""
+    """The speaker that a text names: "Ann: I see" is Ann's. Empty if it names none."""
     match = _PREFIX.match(text)
     return match[1].casefold() if match else ""
 
@@ -132,7 +132,7 @@ def _unadorned(text: str) -> str:
     # Sorting long runs of marks is what makes normalisation slow on hostile input, so these go first.
     decomposed = unicodedata.normalize("NFKD", _marks().sub("", text))
     composed = unicodedata.normalize("NFC", decomposed.translate(_letters()))
-    # One sign can stand for a whole phrase; only text made of nothing else grows beyond this.
+    # One sign can expand to a whole phrase; only text of nothing but such signs grows beyond this.
     return composed[: 2 * len(text) + LONGEST]
 
 
@@ -150,7 +150,7 @@ def _letters() -> dict[int, str]:
 
 @cache
 def _combining() -> list[str]:
-    """The marks of all scripts but for the two of kana, which tell か from が and are composed again."""
+    """The marks of all scripts except the two of kana, which distinguish か from が and are composed again."""
     marks = (chr(code) for code in range(0x300, 0x1F000) if unicodedata.combining(chr(code)))
     return [mark for mark in marks if mark not in _KANA_MARKS]
 

@@ -12,12 +12,12 @@ from acumen.index.arrays import Floats, RowIds
 from acumen.index.rows import FEW_DEAD
 from acumen.index.similarity import NO_ROW, STEPS, QueryVector, Similarities, VectorColumns
 
-# Vectors wait until so many can be packed at once, which is ten times cheaper than one by one.
+# Vectors wait until this many can be packed at once, which is ten times cheaper than one by one.
 AT_ONCE = 256
 
 
 class Vectors:
-    """One vector for a row, or several (one for each passage of a long text): then the closest one speaks for it.
+    """One vector for a row, or several (one for each passage of a long text): then the closest one counts.
 
     The cosine of a row without a vector is 0.
     """
@@ -74,7 +74,7 @@ class Vectors:
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
     def of(self, rows: Sequence[int]) -> tuple[Floats, list[int]]:
-        """The unit vectors of these rows, one line each, as they were but for rounding; and how many each row has."""
+        """The unit vectors of these rows, one line each, as they were up to rounding; and how many each row has."""
         self._pack()
         slots = [range(self._first[row], self._first[row] + self._count[row]) for row in rows]
         places = np.fromiter(chain.from_iterable(slots), np.intp)
@@ -121,7 +121,7 @@ class Vectors:
         self._scales.frombytes((peaks / (STEPS * lengths)).astype(np.float32).tobytes())
 
     def _place(self, rows: list[int]) -> slice:
-        """New places for vectors of these rows (a row stands here once per vector), behind the used ones."""
+        """New places for vectors of these rows (a row is listed once per vector), behind the used ones."""
         if len(self._owners) > max(FEW_DEAD, 2 * sum(self._count)):
             self.sweep(np.arange(len(self._first)))
         for row in dict.fromkeys(rows):
@@ -139,7 +139,7 @@ class Vectors:
         return slice(begin, len(self._owners))
 
     def _make_room(self, needed: int) -> None:
-        """Grown by half, so that growing costs little on the whole and little room lies idle."""
+        """Grown by half: appends are cheap on average and little memory is unused."""
         if len(self._numbers) >= needed and self._dims == self._numbers.shape[1]:
             return
         room = max(needed + needed // 2, 16)

@@ -1,4 +1,4 @@
-"""A worker: leases due jobs, runs them, tries again what failed, and lets go when it is told to."""
+"""A worker: leases due jobs, runs them, retries failures, and releases its leases when it stops."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from acumen.storage.store import Store
 log = logging.getLogger(__name__)
 
 LONGEST_BACKOFF_SECONDS = 300
-# While many callers are being answered, background work stands back, but never for longer than this.
+# While many callers are being answered, background work is paused, but never for longer than this.
 PATIENCE_SECONDS = 3.0
 LOOK_AGAIN_SECONDS = 0.05
 
@@ -54,7 +54,7 @@ class Worker:
         self._news.set()
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Until `stop`; then finishes what it has begun, and lets go of what takes too long."""
+        """Runs until `stop`; then finishes the jobs under way, and abandons those that take too long."""
         keeping = asyncio.create_task(self._keep_leases())
         try:
             await self._work(stop)
@@ -64,7 +64,7 @@ class Worker:
             self._of_this_process.discard(self._owner)
 
     async def _release_leases(self) -> None:
-        """Whoever works next can begin it at once, and need not wait for our leases to run out."""
+        """Another worker can begin at once, and need not wait for our leases to expire."""
         running = list(self._running)
         for task in running:
             task.cancel()
@@ -97,7 +97,7 @@ class Worker:
         return ran
 
     async def run_this(self, org: OrgId, event: Event) -> None:
-        """Runs the job of this event here and now, for somebody who waits for it; nothing if another has it."""
+        """Runs the job of this event here and now, for a caller that waits for it; nothing if another worker has it."""
         until = self._lease_end()
         for job in await self._store.lease(lambda leases: leases.claim_event(org, event, self._owner, until)):
             await self._run_and_record(job)
@@ -136,7 +136,7 @@ class Worker:
         return await self._store.lease(lambda leases: leases.claim(self._owner, until, most, self._settings.attempts))
 
     async def _run_and_record(self, job: Job) -> None:
-        """Whatever cannot be written down here comes back when the lease expires."""
+        """A job whose result cannot be stored is retried when its lease expires."""
         self._in_hand.add(job.id)
         try:
             await self._run_job(job)
@@ -148,7 +148,7 @@ class Worker:
     async def _run_job(self, job: Job) -> None:
         try:
             await self._run(job)
-        except Exception as error:  # noqa: BLE001 - whatever broke a step is kept with the job, for its owner to see
+        except Exception as error:  # noqa: BLE001 - any error of a step is stored with the job, for its owner to see
             await self._retry_or_dead_letter(job, error)
         else:
             await self._store.lease(lambda leases: leases.finish(job, self._owner))

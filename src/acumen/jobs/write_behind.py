@@ -37,7 +37,7 @@ class WriteBehindBuffer(Generic[F]):
             await self.flush()
 
     async def flush(self) -> None:
-        """Everything noted so far is handed over when this returns, whoever does it."""
+        """Returns when everything noted before this call is handed over, by this call or by another."""
         if self._waiting or self._handing_over.locked():
             async with self._handing_over:
                 await self._flush()

@@ -42,7 +42,7 @@ class ExtractorRun(Struct, frozen=True):
     bookmark: str
     next: Callable[[Tx, WindowCache], Next]
     status: Status = Status.CURRENT  # PENDING: a rerun, which sees nothing but its own memories
-    count: Callable[[Tx, Mapping[str, int]], None] | None = None  # called with what came of each window
+    count: Callable[[Tx, Mapping[str, int]], None] | None = None  # called with the counts of each window
 
     @staticmethod
     def regular(kind: Kind, user: UserId, extractor: Extractor, deps: Deps) -> "ExtractorRun":
@@ -94,7 +94,7 @@ class _Neighbours(Struct, frozen=True):
 
 
 async def update(event: Published | SessionEnded, deps: Deps) -> None:
-    """Reads what the org's extractors have not read yet; manual ones read only when somebody asks."""
+    """Reads what the org's extractors have not read yet; manual ones run only on request."""
     config = deps.config
     kinds = ((Kind.PROFILE, config.profile_extractors), (Kind.USER_PLAYBOOK, config.playbook_extractors))
     runs = [
@@ -235,7 +235,7 @@ def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], 
 
 
 def _visible(memories: Sequence[Any], status: Status) -> list[Memory]:
-    """A rerun compares with its own memories, and with what was forgotten, lest it bring that back; others do not."""
+    """A rerun compares with its own memories, and with forgotten ones so that these do not return; others do not."""
     rerun = part_of_a_rerun({memory.id: (memory.status, memory.superseded_by) for memory in memories})
     if status is Status.PENDING:
         return [memory for memory in memories if memory.id in rerun or memory.status is Status.FORGOTTEN]

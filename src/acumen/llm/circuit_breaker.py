@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-# Seconds. Whoever asks for more has the wrong unit or calendar; without an end the model would never be tried again.
+# Seconds. A larger value has the wrong unit or calendar; without a limit the model would never be tried again.
 LONGEST_REST = 3_600.0
 
 

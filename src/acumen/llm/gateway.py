@@ -184,11 +184,11 @@ class Llm(Struct, frozen=True):
 
     @property
     def problem(self) -> str | None:
-        """Why rules do its work, as far as can be told without asking the database."""
+        """Why rules are used instead, as far as is known without a query to the database."""
         return self.gateway.problem_of(self.route.endpoint)
 
     def over_budget(self, spent: int) -> str | None:
-        """What to say when so many tokens were spent today and that is all there are."""
+        """The message for a daily token budget that is used up."""
         most = self.route.daily_tokens
         return f"the {most} tokens of today are spent" if most and spent >= most else None
 

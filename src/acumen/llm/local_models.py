@@ -23,9 +23,9 @@ RECENT = 128
 SHORT = 300
 # Small bites, so that a search never waits long behind a batch for the processor.
 BITE = 8
-# Of those who wait for the same at the same time, so many texts or pairs are taken together.
+# This many texts or pairs that wait at the same time go into one run.
 MOST_TOGETHER = 32
-# So many runs go on side by side where there are cores for them: a run uses one, and jobs are few.
+# This many runs are parallel where there are cores for them: a run uses one, and jobs are few.
 MOST_AT_ONCE = 4
 
 # What is asked for many things at once: an answer for each, in order, or None where there is no model.
@@ -71,7 +71,7 @@ class LocalModels:
             answer.cancel()
 
     def _joined(self, run: Run, asked: Sequence[Any]) -> Future[Any]:
-        """While all runs are on, those who ask wait; the next run of their kind takes them all."""
+        """While all runs are busy, callers wait; the next run of their kind takes all of them."""
         answer: Future[Any] = Future()
         with self._taking:
             self._waiting[run].append((asked, answer))
@@ -82,7 +82,7 @@ class LocalModels:
         some = [one for one in self._taken(run) if one[1].set_running_or_notify_cancel()]
         try:
             answers = run([item for asked, _ in some for item in asked]) if some else None
-        except Exception as wrong:  # noqa: BLE001 - told to all who wait
+        except Exception as wrong:  # noqa: BLE001 - raised to all waiting callers
             for _, answer in some:
                 answer.set_exception(wrong)
             return
@@ -91,7 +91,7 @@ class LocalModels:
             answer.set_result(None if answers is None else [next(each) for _ in asked])
 
     def _taken(self, run: Run) -> list[tuple[Sequence[Any], Future[Any]]]:
-        """Those who have waited longest; nobody, where other runs took them."""
+        """The callers that have waited longest; none, where other runs took them."""
         some: list[tuple[Sequence[Any], Future[Any]]] = []
         size = 0
         with self._taking:

@@ -55,7 +55,7 @@ NOT_UNDERSTOOD = frozenset({400, 422})
 # What reading a reply ends in when it is JSON, but not shaped or bounded as the protocol says. The library looks into
 # some of it before it has checked it.
 MISSHAPEN = (LookupError, AttributeError, TypeError, ValueError, RecursionError)
-# Nobody reads or writes more in one request; a server that says so is wrong.
+# No model reads or writes more in one request; a server that reports more is wrong.
 MOST_TOKENS = 10_000_000
 # Each brace in a text may open an answer; with more than these it holds none, and trying all would take minutes.
 MOST_OPENINGS = 1_000
@@ -74,7 +74,7 @@ class ModelConnection(Struct):
     lookup: asyncio.Task[None] | None = None  # the asking, while it lasts
 
     async def name(self) -> str:
-        """Whoever asks while it is being looked up waits for the same answer, also when the first one gives up."""
+        """Concurrent callers wait for the same lookup, also when the first one is cancelled."""
         if self.nameless is not None and self.client is not None:
             if self.lookup is None:
                 self.lookup = asyncio.create_task(self._look_up(self.nameless, self.client))
@@ -184,7 +184,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 class TooMuch(httpx2.ReadError):
-    """The model's reply does not end, or nobody can tell where."""
+    """The model's reply does not end, or its end cannot be found."""
 
 
 # --- a question ----------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ async def converse(
     line: ModelConnection, where: Route, question: ModelQuestion[T], settings: LlmSettings, tally: Tally
 ) -> T:
     """Asks until there is an answer of the right shape. ModelFailed or ModelUnusable when there will be none."""
-    with _told(tally):
+    with _translated_errors(tally):
         tally.model = await line.name()
         try:
             return await _run(line, where, question, settings, tally)
@@ -212,7 +212,7 @@ async def _in_words(
     try:
         return await _run(line, where, question, settings, tally)
     except ModelRequestRejectedError:
-        line.schemas = True  # it refuses this question, in whatever form
+        line.schemas = True  # it refuses this question with any schema
         raise
 
 
@@ -328,7 +328,7 @@ def _estimate(messages: list[ModelMessage]) -> int:
 
 
 def _tidied(response: ModelResponse) -> ModelResponse:
-    """Text without the words around its JSON, and without halves of surrogate pairs, which nobody could send back."""
+    """Text without the words around its JSON, and without lone surrogates, which cannot be encoded."""
     parts = [
         replace(part, content=_sound(json_within(part.content))) if isinstance(part, TextPart) else part
         for part in response.parts
@@ -358,8 +358,8 @@ def json_within(text: str) -> str:
 
 
 @contextmanager
-def _told(tally: Tally) -> Iterator[None]:
-    """Says in our words how it ended."""
+def _translated_errors(tally: Tally) -> Iterator[None]:
+    """Raises errors of the provider's library as ours, and sets the outcome."""
     try:
         yield
     except UnexpectedModelBehavior as failure:
@@ -383,7 +383,7 @@ def _outcome(failure: ModelAPIError) -> CallOutcome:
 
 
 def _short(failure: Exception) -> str:
-    """Enough to know what happened. Neither a question nor an answer: those may hold what somebody said."""
+    """Enough to know what happened. Neither a question nor an answer: those may contain personal data."""
     endless = next((cause for cause in _causes(failure) if isinstance(cause, TooMuch)), None)
     if endless is not None:
         return str(endless)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # Texts of like length run together up to this many tokens, padding included: enough to share the cost of a run,
 # few enough that what flows between layers stays in the processor's cache and memory stays small.
 TOKENS_PER_RUN = 256
-# A run costs as much as so many tokens more: where padding would cost more than that, texts run apart.
+# A run has a fixed cost equal to this many tokens: where padding would cost more than that, texts run apart.
 RUN_COSTS = 4
 
 

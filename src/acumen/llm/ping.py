@@ -12,7 +12,7 @@ class Ready(Shape):
     ready: bool
 
 
-READY = prompt.beside(__file__, "ping", Ready)
+READY = prompt.load(__file__, "ping", Ready)
 
 
 class _Unbilled:

@@ -1,9 +1,9 @@
-"""Prompts: Markdown files beside the step that asks, each a typed question with a token budget.
+"""Prompts: Markdown files next to the step that asks, each a typed question with a token budget.
 
 A file has a head with the role and the most tokens it may write in answer, then the instructions, then, after a line of
-dashes, what is shown. `{{name:600}}` stands for a value of at most 600 tokens. Values come from users, tools and other
-models, so each is fenced with a marker that nobody can guess. `{{name:600|plain}}` is for words of our own or of the
-org's administrator. Secrets are taken out of every value.
+dashes, what is shown. `{{name:600}}` is a placeholder for at most 600 tokens. Values come from users, tools and other
+models, so each is fenced with a random marker. `{{name:600|plain}}` is for words of our own or of the org's
+administrator. Secrets are removed from every value.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ FENCED = (
 
 
 class ModelQuestion(Struct, Generic[T], frozen=True):
-    """Ready to be asked. `shown` is what the model reads, `instructions` what it is told to do with it."""
+    """Ready to be asked. `shown` is the data for the model, `instructions` the task."""
 
     name: str
     role: ModelRole
@@ -83,7 +83,7 @@ class Prompt(Generic[T]):
 
     @cached_property
     def reads(self) -> int:
-        """The most tokens a question can have, whatever fills it."""
+        """The most tokens a question can have, with any values."""
         words = count_tokens(_PLACE.sub("", self.text)) + count_tokens(FENCED)
         return words + sum(int(most) + FENCE_TOKENS for _, most, _ in _PLACE.findall(self.text))
 
@@ -122,8 +122,8 @@ class Prompt(Generic[T]):
         )
 
 
-def beside(module_file: str, name: str, shape: type[T]) -> Prompt[T]:
-    """The prompt of that name in the folder `prompts` beside a step: `beside(__file__, "gate", Vote)`."""
+def load(module_file: str, name: str, shape: type[T]) -> Prompt[T]:
+    """The prompt of that name in the folder `prompts` next to a step: `load(__file__, "gate", Vote)`."""
     return Prompt(name, (Path(module_file).parent / "prompts" / f"{name}.md").read_text("utf-8"), shape)
 
 

@@ -11,12 +11,12 @@ from acumen.model.metering.llm_call import ModelRole
 from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 
-# Any server that speaks the OpenAI protocol.
+# Any server with an OpenAI-compatible API.
 ENDPOINT = "endpoint"
 
 
 class Provider(Struct, frozen=True):
-    """`able` does what wants understanding, `quick` what must be cheap and fast. All but Anthropic speak OpenAI's."""
+    """`able` is for hard tasks, `quick` for cheap and fast ones. All use OpenAI's API but Anthropic."""
 
     url: str
     able: str
@@ -45,7 +45,7 @@ _QUICK = frozenset({ModelRole.GATE, ModelRole.REFORMULATION})
 
 @dataclass(frozen=True, slots=True)
 class ModelEndpoint:
-    """One place to ask, with the key to it. `azure` is the version of Azure's API where that is what it speaks."""
+    """One place to ask, with the key to it. `azure` is the version of Azure's API, for endpoints that use it."""
 
     provider: str
     url: str
@@ -54,12 +54,12 @@ class ModelEndpoint:
 
     @property
     def host(self) -> str:
-        """What may be told to anyone: neither key nor path."""
+        """Safe to show to any caller: neither key nor path."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
 class Route(Struct, frozen=True):
-    """Which model is asked for what; an empty name is whatever the endpoint serves first."""
+    """Which model is used for what; an empty name is the first model that the endpoint serves."""
 
     endpoint: ModelEndpoint
     models: Mapping[ModelRole, str]

@@ -121,7 +121,7 @@ def _cited(cite: Named, by_name: Mapping[str, MemoryRef], present: frozenset[Mem
 
 
 def existing(tx: Tx, refs: Iterable[MemoryRef], user: UserId) -> Iterable[MemoryRef]:
-    """Of some memories, those of this user and those that belong to nobody."""
+    """Of some memories, those of this user and those without a user."""
     refs = list(refs)
     for kind in Kind:
         ids = [ref.id for ref in refs if ref.kind == kind]

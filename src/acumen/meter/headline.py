@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from acumen.meter.costs import CostRow
 
-# The headline counts at most so many memories.
+# The headline counts at most this many memories.
 MOST = 5
 # Of the never cited tokens, the share that the counted memories must have.
 PART = 0.8
@@ -41,7 +41,7 @@ class Bar(Struct, frozen=True):
 
 
 def pareto(rows: Sequence[CostRow], all_wasted: int, most: int) -> list[Bar]:
-    """In the order of the rows, without those that wasted nothing."""
+    """In the order of the rows, without rows that wasted nothing."""
     bars: list[Bar] = []
     so_far = 0
     for row in rows[:most]:

@@ -9,7 +9,7 @@ from acumen.model.memories.playbook import Approval
 from acumen.model.metering.intervals import Interval, newcombe, wilson
 from acumen.storage.store import Tx
 
-# A comparison needs so many sessions in each group.
+# A comparison needs this many sessions in each group.
 LEAST_SESSIONS = 20
 
 

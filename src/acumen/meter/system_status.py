@@ -23,7 +23,7 @@ DEAD_LETTERS_LISTED = 20
 ALERTS_LISTED = 20
 DELIVERIES_LISTED = 5
 HOURS = 24
-# Percentiles are taken over so many of the latest calls.
+# Percentiles are taken over this many of the latest calls.
 TIMED = 1_000
 # With less free space than this the next writes may fail.
 LEAST_FREE_BYTES = 50 * 1024 * 1024

@@ -40,7 +40,7 @@ class Extractor(Struct, frozen=True):
     stride_is_set: bool = False  # by the org; else a model reads several user turns at a time
     urgent_at_once: bool = True  # corrections, rules and "remember" make a window due at once
     sources: tuple[str, ...] | None = None  # None: reads requests of any source
-    manual: bool = False  # reads only when somebody asks for it
+    manual: bool = False  # runs only on request
     definition: str = ""  # what to look for, in words for a model
     context: str = ""  # what a model should know about the surroundings
     tagging: str = ""  # how a model should tag what it found
@@ -74,7 +74,7 @@ class OrgConfig(Struct, frozen=True):
 
     @property
     def extractors(self) -> tuple[Extractor, ...]:
-        """Those that run automatically."""
+        """Extractors that run automatically."""
         extractors = (*self.profile_extractors, *self.playbook_extractors)
         return tuple(extractor for extractor in extractors if not extractor.manual)
 

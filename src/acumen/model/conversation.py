@@ -32,7 +32,7 @@ class Interaction(Struct, frozen=True):
         return self.role.strip().lower() in USER_ROLES
 
 
-# Everything else is the agent's side of the talk; a role that is neither may be anybody's name.
+# Everything else is the agent's side of the talk; a role that is neither may be any name.
 USER_ROLES = frozenset({"user", "human", "customer"})
 AGENT_ROLES = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "developer", "tool", "function"})
 
@@ -42,7 +42,7 @@ UNNAMED_VERSION = "agent-v0"
 
 
 def versions_meant(agent_version: str) -> tuple[str, ...]:
-    """As they are stored, when a caller asks for one: whoever publishes without a version is of the unnamed one."""
+    """As stored, when a caller asks for one: a publish without a version belongs to the unnamed version."""
     return (agent_version, "") if agent_version == UNNAMED_VERSION else (agent_version,)
 
 
@@ -85,7 +85,7 @@ class Window(Struct, frozen=True):
 
     user_id: UserId
     turns: tuple[Turn, ...]
-    forced: bool = False  # somebody asked for it to be read: it is not asked whether it is worth it
+    forced: bool = False  # a caller asked for it to be read: the gate is skipped
 
     @property
     def last_id(self) -> InteractionId:

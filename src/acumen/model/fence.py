@@ -21,7 +21,7 @@ _HIDDEN = lazy_regex(
 # Persian, Indic scripts and emoji need joiners; next to ASCII they only hide.
 _LOOSE_JOINER = lazy_regex(r"(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
 _HANDLE = lazy_regex(r"\[(\s*[mt]\d{1,12}(?:\s*[,;]\s*[mt]\d{1,12})*\s*)\]", re.IGNORECASE)
-# The tag's name, with whatever stands between its letters and words. Without its name nothing is the tag.
+# The tag's name, with any characters between its letters and words. Text without the name is not the tag.
 _LETTERS = "acumencontext"
 _NAME = lazy_regex(r"[\W_]{0,3}".join("acumen") + r"[\W_]{0,12}" + r"[\W_]{0,3}".join("context"), re.IGNORECASE)
 _NO_NAME = "(tag)"
@@ -54,11 +54,11 @@ def _lined(text: str) -> str:
 
 
 def _nameless(text: str) -> str:
-    """Without the name of the context's tag, in whatever letters it is written."""
+    """Without the name of the context's tag, in any spelling."""
     if not _ESCAPED.search(text):
         if text.isascii():
             return _NAME.sub(_NO_NAME, text)
-        # Most text has no such name, and this tells so fifty times faster than `_folded`.
+        # Most text has no such name, and this check is fifty times faster than `_folded`.
         if _LETTERS not in _letters_of(unicodedata.normalize("NFKD", text).translate(_looks()).lower()):
             return text
     folded, places = _folded(text)
@@ -75,7 +75,7 @@ def _letters_of(text: str) -> str:
 
 
 def _folded(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """As plain lower-case letters, and for each of them where it stands in the text."""
+    """As plain lower-case letters, and the position of each in the text."""
     letters: list[str] = []
     places: list[tuple[int, int]] = []
     for unit in _UNIT.finditer(text):

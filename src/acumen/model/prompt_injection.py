@@ -32,7 +32,7 @@ COMMANDING = frozenset({COMMAND, ROLE, INVISIBLE, MARKUP})
 
 
 def _any(words: str) -> str:
-    """One of these, as a whole word; a comma stands for a space inside one."""
+    """One of these, as a whole word; a comma counts as a space inside one."""
     return rf"\b(?:{'|'.join(word.replace(',', ' ') for word in words.split())})\b"
 
 

@@ -32,7 +32,7 @@ _NAMED = lazy_regex(
     r"social security(?: number)?|recovery code|verification code)"
     r"([\"']?(?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
 )
-# "password = 'correct horse'", "the passphrase is 'correct horse'": all that stands between the quotes.
+# "password = 'correct horse'", "the passphrase is 'correct horse'": everything between the quotes.
 _QUOTED = lazy_regex(
     r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd)|pwd|secret(?: key)?|(?:api|access|private)[ _-]?key)"
     r"([\"']?(?:\s?[:=]\s?| (?:is|was):? )([\"'`]))([^\"'`\n]{3,200})(?=\3)"
@@ -42,7 +42,7 @@ _AFAR = lazy_regex(
     r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd|wort)|pwd|(?:api|access|private) key|kennwort|contraseña|senha"
     r"|mot de passe)((?:'s|(?: [\w.-]{1,30}){0,6}? (?:is|was|to|be|ist|es|est|é))?:? )([^\s\"'`,;]{4,200})"
 )
-# "cvv 123", "2FA code: 482913", "my pin 4711"; with nobody before it a pin may be a verb ("pin 3306").
+# "cvv 123", "2FA code: 482913", "my pin 4711"; without a possessive before it a pin may be a verb ("pin 3306").
 _CODE = lazy_regex(
     r"(?i)\b(cv[vc]2?|otp|(?:2fa|mfa|security|verification|recovery|login|one[- ]time|access) (?:pass)?code"
     r"|(?:(?<=my )|(?<=our )|(?<=your )|(?<=his )|(?<=her )|(?<=their )|(?<=the ))pin(?= \d{4}))"
@@ -53,7 +53,7 @@ _SHORT = lazy_regex(
     r"(\b[A-Z][A-Z0-9_]{0,40}_(?:PASS|PW)\s?=\s?|\b(?i:pw)\s?[:=]\s?|\bmysql[\w -]{0,100}\s-p"
     r"|\bcurl\b[^\n|;]{0,200}?\s(?:-u|--user)\s+[^\s:]{1,100}:)([^\s\"'`,;]{3,200})"
 )
-# "--password hunter2", "-pwd hunter2", and "passphrase 'correct horse'": what comes next is it, whatever it is.
+# "--password hunter2", "-pwd hunter2", and "passphrase 'correct horse'": the next word is the secret.
 _GIVEN = lazy_regex(
     r"(?i)((?<![\w-])--?(?:[a-z]+-)?(?:pass(?:word|phrase|code|wd)?|pwd|secret|token|api-key)\s+[\"'`]?)([^\s\"'`,;]{3,200})"
     r"|(\b(?:pass(?:word|phrase|code)|pwd|secret key|api key)\s+)([\"'`][^\"'`\n]{3,200}[\"'`])"
@@ -61,7 +61,7 @@ _GIVEN = lazy_regex(
 _CARD = lazy_regex(r"\b\d(?:[ -]?\d){12,18}\b")
 _SOCIAL = lazy_regex(r"\b\d{3}-\d{2}-\d{4}\b")
 _LONG = lazy_regex(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
-# What each kind of secret has at least: a word of so many characters, one of these names, so many digits.
+# The minimum of each kind of secret: a word of a given length, one of these names, a number of digits.
 _SHORTEST = 16
 _NAMES = tuple("pass pw secret key token pin cvv cvc otp ssn social code kennwort contraseña senha curl mysql".split())
 _DIGITS = lazy_regex(r"\d(?:[ -]?\d){8}")
@@ -95,7 +95,7 @@ def redact(text: str) -> str:
 
 
 def _named(match: re.Match[str]) -> str:
-    """What was told lies in the last group, under the name in the first."""
+    """The secret is in the last group, its name in the first."""
     secret = match[match.re.groups].rstrip(".!?)").lower()
     if secret in _ABOUT or secret.endswith("ing") or not _is_new(secret):
         return match[0]

@@ -8,9 +8,9 @@ from msgspec import Struct
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.text import ends_with_abbreviation
 
-# Longer "sentences" are pasted material: people do not speak in them.
+# Longer "sentences" are pasted material, not speech.
 MAX_SENTENCE = 700
-# A turn with more than this is a document; its opening and its end are where its writer speaks.
+# A turn with more than this is a document; its own words are at the beginning and the end.
 MAX_CHARACTERS = 200_000
 MAX_SENTENCES = 1200
 
@@ -116,7 +116,7 @@ def _without_fences(text: str) -> str:
 
 
 def _without_elements(text: str) -> str:
-    """Marked-up blocks (<log>…</log>) go: whoever wraps text in tags is showing it, not saying it."""
+    """Marked-up blocks (<log>…</log>) are removed: text in tags is quoted, not said."""
     open_at: dict[str, int] = {}
     parts, at = [], 0
     for tag in _TAG.finditer(text):

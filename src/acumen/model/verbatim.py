@@ -1,9 +1,9 @@
-"""Whether a text repeats words that only somebody whose traces are to go has said. Pure."""
+"""Whether a text repeats words that only an erased user has said. Pure."""
 
 import re
 from collections.abc import Iterable
 
-# So many words in a row are a quotation; fewer are the language.
+# This many words in a row are a quotation; fewer are common language.
 RUN = 3
 _WORD = re.compile(r"[^\s\"'`()\[\]{},;:!?]+")
 # One that no dictionary has: a path, a number, an address, a name in code.
@@ -12,7 +12,7 @@ SHORTEST_ODD = 4
 
 
 def repeats_verbatim(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
-    """What those who stay say too belongs to them as well."""
+    """Words that remaining users say too are kept."""
     quoted = _quotations(text)
     taken = {part for source in gone for part in _quotations(source) & quoted}
     return bool(taken and taken - {part for source in left for part in _quotations(source)})

@@ -31,7 +31,7 @@ STRONG = 0.55
 WEAK_SHARE = 0.2
 
 Count = Callable[[str], int]
-# The quotes that fit into so many tokens, without what these memories say.
+# The quotes that fit into the token budget, without what these memories say.
 Choose = Callable[[int, Sequence[RenderedMemory]], list[Quote]]
 
 

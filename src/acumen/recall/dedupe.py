@@ -42,7 +42,7 @@ def dedupe_lessons(
 def dedupe_lines(
     candidates: Sequence[ContextCandidate], rendered: Sequence[ContextCandidate] = ()
 ) -> tuple[list[ContextCandidate], list[ContextCandidate]]:
-    """Those to render, in their order, and those that say the same as one of them or as one that is rendered.
+    """Candidates to render, in their order, and those that repeat one of them or a rendered one.
 
     Of lines with the same terms the one of the caller's own agent version stays, else the newest. It takes the place
     and the score of the best. A line of a conflict is never a duplicate.

@@ -1,4 +1,4 @@
-"""Holdout experiments: start, stop, who is in which arm, and what came of it."""
+"""Holdout experiments: start, stop, the users of each arm, and the result."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from acumen.storage.store import Tx
 
 
 async def start(name: str, holdout_percentage: float, deps: Deps) -> list[Experiment]:
-    """From now on, so many percent of the users find nothing. One experiment runs at a time."""
+    """From now on, this percentage of users gets no memories. One experiment runs at a time."""
     started = Experiment(name, holdout_percentage, deps.now())
 
     def store(tx: Tx) -> list[Experiment]:
@@ -47,7 +47,7 @@ def assigned(experiment: Experiment | None, user: str | None) -> Assignment | No
 
 
 class Arm(Struct, frozen=True):
-    """What became of the users of one arm; averages are over evaluated sessions, None where none tells."""
+    """Results for the users of one arm; averages are over evaluated sessions, None where there are none."""
 
     name: str
     assigned_users: int = 0

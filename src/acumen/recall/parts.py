@@ -93,7 +93,7 @@ def _standing(reading: Reading) -> list[Hit]:
 
 
 def _current(reading: Reading, refs: Collection[MemoryRef]) -> list[Hit]:
-    """Those that may be rendered for this user."""
+    """Memories that may be rendered for this user."""
     hits = []
     for kind in OWN_KINDS:
         filter_, ids = reading.scope.filters.get(kind), tuple(ref.id for ref in refs if ref.kind == kind)
@@ -150,7 +150,7 @@ class Lines(Struct, frozen=True):
 
 
 def lines_of(hits: Sequence[Hit], material: Material, version: str | None, *, show_unapproved: bool) -> Lines:
-    """A conflict stands where its sides would; in the standing part if one of them does."""
+    """A conflict is rendered in the part of its sides; in the standing part if one of them is standing."""
     versions = () if version is None else versions_meant(version)
     every = {
         hit.ref: candidate(

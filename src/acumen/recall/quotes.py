@@ -23,15 +23,15 @@ GAP = " … "
 # Turns that are looked at for one context. Measured with the answer keys: 60 find no more than 30.
 TURNS = 30
 
-# What speaks for a piece besides the score of its turn: the place of the turn, the question's words that it has, its
-# cosine. Most of what its turn has of both is already in the score of the turn.
+# Weights of a piece, in addition to the score of its turn: the place of the turn, the question's words that it has,
+# its cosine. Most of what its turn has of both is already in the score of the turn.
 # Measured (answers at 300 / 1,000 tokens, no learning): these weights give LoCoMo .79 / .87 and LongMemEval .81 / .92;
 # other weights cost up to .03 in one of the two.
 RANK, HALF_RANK = 0.2, 8
 WORDS = 0.25
 COSINE = 0.35
 IN_TURN = 0.75
-# Pieces that mean what is quoted already, and further ones of a session that is quoted already, give way to others:
+# Pieces that mean what is quoted already, and further ones of a session that is quoted already, rank below others:
 # questions over several sessions need one piece of each.
 ALIKE_FROM, ALIKE = 0.4, 0.3
 SAME_SESSION = 0.5 * fusion.OF_SESSION
@@ -106,11 +106,11 @@ class Candidates:
                 slots.append(first + slot if has_vector else -1)
             first += count
         self._scores = np.array(scores, np.float32)
-        # Nothing is alike to a piece without a vector: the last line, at -1, is one of zeros.
+        # A piece without a vector is similar to none: the last line, at -1, is one of zeros.
         self._vectors = np.vstack([lines, np.zeros((1, lines.shape[1]), np.float32)])[slots]
 
     def choose(self, room: int, count: Callable[[str], int], rendered: Sequence[RenderedMemory]) -> list[Quote]:
-        """The best pieces that fit into so many tokens, as lines; `rendered` memories are not repeated."""
+        """The best pieces that fit into the token budget, as lines; `rendered` memories are not repeated."""
         chosen = _Chosen(room, count)
         sessions, in_session = np.array(self._sessions), np.array(self._in_session, np.float32)
         of_session: dict[int, Floats] = {}

@@ -1,4 +1,4 @@
-"""A question put so that it can be searched for by itself, by a model that has little time."""
+"""Reformulate a query so that it can be searched for without its conversation, by a model with a short timeout."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ class Standalone(Shape):
     standalone_query: str = Field(max_length=2_000)
 
 
-STANDALONE = prompt.beside(__file__, "reformulate", Standalone)
+STANDALONE = prompt.load(__file__, "reformulate", Standalone)
 
 
 async def standalone(query: str, history: Sequence[tuple[str, str]], user: UserId | None, deps: Deps) -> str | None:
-    """The question as it stands by itself; None when there is no model, or none that answers in time.
+    """The query without references to its conversation; None when there is no model, or none that answers in time.
 
     `history` is who said what, oldest first; `user` is on whose behalf it is asked.
     """

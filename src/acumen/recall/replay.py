@@ -27,7 +27,7 @@ from acumen.storage.store import Tx
 
 
 def kept(ask: Ask, budget: int, quoted: Sequence[Quote] = ()) -> dict[str, Any]:
-    """What an injection remembers of its question besides the words: all that decided what was found.
+    """What an injection stores of its query in addition to the text: everything that decided the result.
 
     With the turns that were quoted, so that they can be cited, and erased where they are deleted.
     """
@@ -103,7 +103,7 @@ async def injection(name: str, deps: Deps) -> Injection:
 
 
 async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> ReplayComparison:
-    """The same question at two moments, over the memories as their lineage tells them."""
+    """The same question at two moments, over the memories as recorded in their lineage."""
     past = await injection(name, deps)
     return ReplayComparison(past, await _then(past, earlier, deps), await _then(past, later, deps))
 
@@ -145,7 +145,7 @@ async def _stood(
 
 
 def _as_of(tx: Tx, kind: Kind, user: UserId | None, at: Millis) -> tuple[dict[str, Memory], dict[str, SearchRow]]:
-    """The memories of that time, and what search reads of those that still say the same."""
+    """The memories of that time, and the search rows of those that are unchanged."""
     then = {name: of_snapshot(kind, name, stored) for name, stored in tx.lineage.get_as_of(kind, user, at).items()}
     now = tx.by_kind[kind].get_many(list(then))
     same = {name for name, memory in now.items() if searchable(memory) == searchable(then[name])}

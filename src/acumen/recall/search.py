@@ -27,7 +27,7 @@ from acumen.storage.store import Tx
 T = TypeVar("T")
 
 LESSONS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)
-# Scores that are the same to so many digits are a tie.
+# Scores that are equal to this many digits are a tie.
 TIE_DIGITS = 2
 
 
@@ -45,8 +45,8 @@ class Ask(Struct, frozen=True):
     caller_type: str = PRODUCTION
     max_tokens: int | None = None
     agent_version: str | None = None
-    show_unapproved: bool = False  # in the context; the lists tell of each hit how it stands
-    context: ContextScope | None = None  # whose memories and turns go into the context besides the hits
+    show_unapproved: bool = False  # in the context; the lists show the approval of each hit
+    context: ContextScope | None = None  # whose memories and turns go into the context, in addition to the hits
     shares: Shares = Shares()
     cite: bool = False
 
@@ -254,7 +254,7 @@ def _dedupe(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
 
 
 def _unshared(tx: Tx, kind: Kind, filter_: Filter) -> set[str]:
-    """A lesson that a person would not have shared is found by nobody but the user who taught it."""
+    """A lesson that a person would not have shared is found only by the user who taught it."""
     return tx.sources.find_withheld() if kind is Kind.USER_PLAYBOOK and filter_.user_id is None else set()
 
 

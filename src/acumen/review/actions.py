@@ -22,7 +22,7 @@ from acumen.storage.store import Tx
 
 # By memory, then by signal: the numbers for which it is in the review queue.
 Flagged = Mapping[MemoryRef, Mapping[str, Any]]
-# An error names at most so many memories.
+# An error names at most this many memories.
 NAMED_IN_ERRORS = 5
 
 
@@ -69,7 +69,7 @@ def _refs(request: ActionRequest) -> list[MemoryRef]:
 
 
 def reviewed_memories(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, ReviewedMemory]:
-    """Those that exist."""
+    """Of the memories that exist."""
     memories: dict[MemoryRef, ReviewedMemory] = {}
     for kind in {ref.kind for ref in refs}:
         ids = [ref.id for ref in refs if ref.kind == kind]

@@ -9,7 +9,7 @@ from acumen.model.memories.memory import Memory, owner
 from acumen.model.review.action import Action, ActionId, ActionItem
 from acumen.storage.store import Tx
 
-# Of each action so many memories are listed by title.
+# Of each action at most this many memories are listed by title.
 TITLED = 5
 
 

@@ -20,7 +20,7 @@ from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.store import Tx
 
 AT_ONCE = 500
-# Up to so many are scanned while a person waits for the queue; more are scanned by a job.
+# Up to this many are scanned while a person waits for the queue; more are scanned by a job.
 MOST_PENDING = 200
 # A copied text may have thousands of duplicates.
 MOST_DUPLICATES = 10

@@ -147,7 +147,7 @@ def changed(before: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def check(request: ActionRequest, at: Millis) -> None:
-    """Refuses a request that is wrong whatever the memories are."""
+    """Refuses a request that is invalid for any memories."""
     names = [target.ref for target in request.targets]
     if len(set(names)) != len(names):
         raise BadInput("items names a memory twice.")

@@ -102,11 +102,12 @@ def _dated(side: ConflictSide) -> str:
 
 
 def _duplicate(evidence: SignalEvidence, _window: ReviewWindow, _: Thresholds) -> Reason:
-    twins = evidence.twins
-    nearest = max(twins, key=lambda twin: twin.similarity)
-    others = f" and {len(twins) - 1} more" if len(twins) > 1 else ""
+    duplicates = evidence.duplicates
+    nearest = max(duplicates, key=lambda duplicate: duplicate.similarity)
+    others = f" and {len(duplicates) - 1} more" if len(duplicates) > 1 else ""
     why = f"{nearest.similarity:.0%} similar to {nearest.id}{others}"
-    return Reason(why, min(twin.since for twin in twins), tuple(sorted(twin.id for twin in twins)))
+    since = min(duplicate.since for duplicate in duplicates)
+    return Reason(why, since, tuple(sorted(duplicate.id for duplicate in duplicates)))
 
 
 def _harmful(evidence: SignalEvidence, _window: ReviewWindow, _: Thresholds) -> Reason:

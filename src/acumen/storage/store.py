@@ -132,7 +132,7 @@ class Tx:
 
     @cached_property
     def index_version(self) -> IndexVersion:
-        """Asked once: a search looks through several kinds, and to a reader its snapshot stands still."""
+        """Queried once: a search looks through several kinds, and a reader's snapshot does not change."""
         return self.search_rows.get_version()
 
 
@@ -165,7 +165,7 @@ class OrgStore:
         return await self._database.write(run, f"org:{self.org}" if hold_org else None)
 
     async def write_batched(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True) -> T:
-        """Returns after COMMIT, in which whoever wants the same `fn` at the same time has a part."""
+        """Returns after COMMIT; concurrent calls with the same `fn` share a transaction."""
         batcher = self._store.batchers.get((self.org, fn))
         if batcher is None:
             batcher = WriteBatcher(

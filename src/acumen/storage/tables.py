@@ -8,7 +8,7 @@ metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_
 
 Json = sa.JSON(none_as_null=True)
 ONLY_WHERE = "only_where"
-# SQLite numbers rows by itself only for INTEGER keys; Postgres needs 64 bits.
+# SQLite numbers rows automatically only for INTEGER keys; Postgres needs 64 bits.
 RowId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -60,7 +60,7 @@ def _dated(name: str, *parts: Any, **options: Any) -> sa.Table:
 
 
 def _table(name: str, key: list[sa.Column[Any]], *parts: Part, **options: Any) -> sa.Table:
-    """Rows that are told apart, within their org, by `key`."""
+    """Rows that are unique, within their org, by `key`."""
     primary_key = sa.PrimaryKeyConstraint("org_id", *(column.name for column in key), name=f"pk_{name}")
     return _dated(name, *_text("org_id"), *key, *parts, primary_key, **options)
 
@@ -80,7 +80,7 @@ orgs = _dated(
     *_int("config_version"),
     # Grows with every change to what search reads; a search compares it with what it has in memory.
     *_long("search_seq"),
-    # Grows with every bulk erasure; partitions of an older generation are read anew.
+    # Grows with every bulk erasure; partitions of an older generation are read again.
     *_long("generation"),
     # Since when usage has been counted without a gap.
     *_time("metered_since", null=True),
@@ -123,7 +123,7 @@ sessions = _table(
     "sessions",
     _text("user_id", "session_id"),
     *_time("finished_at", null=True),
-    # How it ended, as its caller states it: the newest word, and how many there were.
+    # The outcome, as its caller reports it: the newest report, and how many there were.
     *_text("outcome", null=True),
     *_json("outcome_detail"),
     *_text("outcome_source", "outcome_label", null=True),
@@ -154,7 +154,7 @@ operations = _table(
     *_text("model", null=True),
     *_flag("rescue_attempted", "rescue_succeeded", null=True),
     *_text("group_id", "way_key", null=True),
-    # Whose it is stands behind the time: one that begins with it costs every commit a page for each session and user.
+    # The owner comes after the time: an index that begins with it costs every commit a page for each session and user.
     sa.Index("ix_operations_time", "org_id", "created_at", "session_id", "user_id"),
     sa.Index("ix_operations_source", "org_id", "source", "created_at"),
     sa.Index("ix_operations_failed", "org_id", "session_id", "created_at", **_where("status = 'error'")),
@@ -171,7 +171,7 @@ failure_groups = _table(
     "failure_groups",
     _text("group_id"),
     *_text("version", "source", "endpoint", "error_type", "bucket"),
-    # Where its template is looked for; null when its members are told by an exact key alone.
+    # Where its template is looked for; null when its members are found by an exact key alone.
     *_text("leaf", null=True),
     *_text("template", "state"),
     *_time("first_seen", "last_seen"),
@@ -182,7 +182,7 @@ failure_groups = _table(
     sa.Index("ix_failure_groups_seen", "org_id", "last_seen"),
 )
 
-# The exact keys of a group's members: whoever has one of them belongs to it.
+# The exact keys of a group's members: a failure with one of them belongs to it.
 failure_keys = _table(
     "failure_keys", _text("key"), *_text("group_id"), sa.Index("ix_failure_keys_group", "org_id", "group_id")
 )
@@ -319,7 +319,7 @@ agent_playbook_sources = _table(
     sa.Index("ix_agent_playbook_sources_user_playbook", "org_id", "user_playbook_id"),
 )
 
-# What came from what, append-only: a memory's whole life can be told from its rows here.
+# Which memory came from which, append-only: the whole history of a memory is in its rows here.
 lineage = _numbered(
     "lineage",
     "event_id",
@@ -525,7 +525,7 @@ experiments = _table(
     sa.Index("ix_experiments_active_key", "org_id", "active_key", unique=True),
 )
 
-# --- alerts: what is wrong, and who was told ----------------------------------------------------------------------
+# --- alerts: what is wrong, and which webhook was notified ---------------------------------------------------------
 
 alerts = _table(
     "alerts",
@@ -606,7 +606,7 @@ duplicate_pairs = _table(
     sa.Index("ix_duplicate_pairs_user", "org_id", "user_id"),
 )
 
-# --- runs: long work that somebody asked for -----------------------------------------------------------------------
+# --- runs: long work on request ------------------------------------------------------------------------------------
 
 runs = _table(
     "runs",
@@ -639,7 +639,7 @@ saved_views = _table(
     "saved_views",
     _text("page", "name"),
     *_text("query"),
-    *_text("user_id", null=True),  # whom the filters name: the view goes when they go
+    *_text("user_id", null=True),  # the user in the filters: the view is deleted with them
 )
 
 # --- jobs --------------------------------------------------------------------------------------------------------

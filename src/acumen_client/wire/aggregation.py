@@ -17,7 +17,7 @@ from acumen_client.wire.shapes import (
     storable,
 )
 
-# What stands for "none given", as older clients say it.
+# How older clients write "none given".
 DEFAULT_VERSION = "agent-v0"
 DEFAULT_NAME = "playbook"
 

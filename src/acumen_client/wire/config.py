@@ -73,7 +73,7 @@ class DashScopeConfig(KeyOnly):
 
 
 class CustomEndpointConfig(KeyOnly):
-    """Any server that speaks the OpenAI protocol; it goes before all other providers."""
+    """Any server with an OpenAI-compatible API; it has priority over all other providers."""
 
     model: NonEmpty
     api_base: WebUrl
@@ -130,7 +130,7 @@ class NamedExtractor(ExtractorSection):
     extractor_name: Optional[NonEmpty] = None
     extraction_definition_prompt: Prompt
     context_prompt: Optional[Text] = None
-    # Reads only when somebody asks for it.
+    # Runs only on request.
     manual_trigger: bool = False
     # With a model: a correction, a rule or "remember …" is read at once, not with the next four user turns.
     read_corrections_at_once: Optional[bool] = Field(default=None, exclude_if=lambda value: value is None)
@@ -145,7 +145,7 @@ class ProfileExtractorConfig(NamedExtractor):
     should_extract_profile_prompt_override: Optional[Text] = None
 
 
-# The least cosine that was measured to be good, and what older clients say in its place when nobody has said anything.
+# The least cosine that was measured to be good, and what older clients send in its place when it is not set.
 MEASURED_SIMILARITY, UNSAID_SIMILARITY = 0.4, 0.3
 
 
@@ -330,7 +330,7 @@ class Config(NullsSent, PeerConfig):
 
     @model_validator(mode="after")
     def _one_is_the_first_of_many(self) -> Self:
-        """Fills whichever was not said, and lets what was said stay known (`model_fields_set`)."""
+        """Fills the field that was not set, and keeps `model_fields_set` as it was."""
         for one, many in ONE_AND_MANY.items():
             listed = getattr(self, many)
             if listed is None:
@@ -338,7 +338,7 @@ class Config(NullsSent, PeerConfig):
                 self.__dict__[many] = [] if only is None else [only]
             elif one not in self.model_fields_set:
                 self.__dict__[one] = listed[0] if listed else None
-            _refuse_twins(many, getattr(self, many))
+            _refuse_duplicates(many, getattr(self, many))
         return self
 
     @model_validator(mode="after")
@@ -352,11 +352,11 @@ class Config(NullsSent, PeerConfig):
         return self
 
 
-def _refuse_twins(field: str, extractors: Sequence[NamedExtractor]) -> None:
+def _refuse_duplicates(field: str, extractors: Sequence[NamedExtractor]) -> None:
     names = [extractor.extractor_name for extractor in extractors if extractor.extractor_name]
-    twins = sorted({name for name in names if names.count(name) > 1})
-    if twins:
-        raise ValueError(f"{field}: two extractors are called {twins[0][:64]!r}; give each a name of its own")
+    duplicates = sorted({name for name in names if names.count(name) > 1})
+    if duplicates:
+        raise ValueError(f"{field}: two extractors are called {duplicates[0][:64]!r}; give each a name of its own")
 
 
 class ConfigUpdate(WireModel):

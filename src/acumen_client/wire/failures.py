@@ -159,7 +159,7 @@ class LessonEffectRequest(RequestModel):
 
 
 class RateView(AnswerModel):
-    """Sessions that failed in this way, of those that made the call. The rate is null with too few sessions."""
+    """Sessions that failed in this way, out of those that made the call. The rate is null with too few sessions."""
 
     sessions: int
     failed: int

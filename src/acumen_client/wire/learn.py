@@ -54,7 +54,7 @@ class ManualPlaybookGenerationRequest(RequestModel):
 
 
 class RerunPlaybookGenerationRequest(ManualPlaybookGenerationRequest, TimeRange):
-    """Reads all conversations, or those that the filters select. `agent-v0` stands for turns without a version."""
+    """Reads all conversations, or those that the filters select. `agent-v0` means turns without a version."""
 
 
 class GenerationStarted(Done):

@@ -1,4 +1,4 @@
-"""Observe: publish what was said, end a session, follow what became of it, read it back."""
+"""Observe: publish interactions, end a session, follow a request's status, read it back."""
 
 import uuid
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class UserAction(StrEnum):
 
 
 def _brief_text(value: Any) -> str:
-    """Tools report their outcome in many types; whatever it is, keep a short text of it."""
+    """Tools report their outcome in many types; each is stored as a short text."""
     return "" if value is None else str(storable(str(value)))[:100]
 
 

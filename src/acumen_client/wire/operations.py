@@ -1,4 +1,4 @@
-"""Operations: what agents did and how it ended."""
+"""Operations: the tool calls of agents and their outcome."""
 
 import re
 import time
@@ -173,7 +173,7 @@ class RecordOperationsResponse(Done):
 
 
 class OperationView(AnswerModel):
-    """Times are epoch seconds with a fraction. What nobody said is left out."""
+    """Times are epoch seconds with a fraction. Fields that were not reported are left out."""
 
     op_id: str
     source: str

@@ -38,7 +38,7 @@ class GetEvaluationOverviewRequest(RequestModel):
 
 
 class HeroBucket(AnswerModel):
-    """Rates are from 0 to 1. A shadow has no rate of success: nobody ever ended a session with its answers."""
+    """Rates are from 0 to 1. A shadow has no success rate: no session ever ended with its answers."""
 
     ts: int
     regular_rate: float
@@ -205,7 +205,7 @@ class TimeSeriesDataPoint(AnswerModel):
 
 
 class PeriodStats(AnswerModel):
-    """What came to be in the period and still stands. `success_rate` is in percent."""
+    """Memories created in the period that still exist. `success_rate` is in percent."""
 
     total_profiles: int
     total_interactions: int

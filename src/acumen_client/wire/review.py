@@ -40,7 +40,7 @@ class ReviewSignal(StrEnum):
 
 
 class ReviewOrder(StrEnum):
-    """What comes first: the highest score, or the most tokens that nobody cited."""
+    """Sort order: highest score first, or most uncited tokens first."""
 
     SCORE = "score"
     WASTED_TOKENS = "wasted_tokens"

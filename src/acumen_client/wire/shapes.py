@@ -26,7 +26,7 @@ LARGEST_INT = 2**63 - 1
 NEVER = 4_102_444_800
 # Epoch seconds up to the year 2230; anything later is most likely milliseconds sent by mistake.
 LATEST_SECOND = 2 * NEVER
-# Deeper JSON than this is no tool's output, and walking it costs more than it tells.
+# Deeper JSON than this is no tool's output, and walking it costs more than it gains.
 DEEPEST_JSON = 64
 # Beyond this a JSON number no longer fits a float, and readers disagree on what it says.
 LARGEST_JSON_INT = 10**300
@@ -57,7 +57,7 @@ def utc(value: datetime) -> datetime:
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
-        raise ValueError("lies outside the years 1 to 9999") from None
+        raise ValueError("is outside the years 1 to 9999") from None
 
 
 def plain_json(value: dict[str, Any]) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class Tolerant(WireModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
 
-    # Ids that callers repeat on every turn; leaving them out changes nothing, so nobody is warned.
+    # Ids that callers repeat on every turn; leaving them out changes nothing, so there is no warning.
     _harmless_extras: ClassVar[frozenset[str]] = frozenset({"user_id", "session_id"})
 
     @model_validator(mode="after")
@@ -306,7 +306,7 @@ _RANKS = {role: rank for rank, role in enumerate(Role)}
 
 
 class MemoryStatus(StrEnum):
-    """Where a memory stands. Replies leave the field out for a current one."""
+    """The status of a memory. Replies leave the field out for a current one."""
 
     CURRENT = "current"
     PENDING = "pending"

@@ -31,7 +31,9 @@ async def run_aggregation(
         operation = await _ended(run, give_up_at, call)
     if operation.run.state is not RunState.COMPLETED:
         raise Unavailable(f"The aggregation did not succeed: {operation.error}")
-    return wire.RunPlaybookAggregationResponse(message=_told(operation), operation_id=run.id, result=_result(operation))
+    return wire.RunPlaybookAggregationResponse(
+        message=_message(operation), operation_id=run.id, result=_result(operation)
+    )
 
 
 async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float, call: Call) -> Run:
@@ -105,7 +107,7 @@ def _operation(operation: RunStatus) -> wire.PlaybookAggregationOperation:
 
 
 def _status(operation: RunStatus) -> str:
-    """Partly done is not done: the causes are in `error`, what came of it is in `result`."""
+    """Partly done is not done: the causes are in `error`, the counts are in `result`."""
     if operation.over:
         return "succeeded" if operation.run.state is RunState.COMPLETED else "failed"
     if operation.job is not None and operation.job.state is JobState.WAITING and operation.job.attempts:
@@ -122,7 +124,7 @@ def _result(operation: RunStatus) -> wire.PlaybookAggregationResult:
     return counted
 
 
-def _told(operation: RunStatus) -> str:
+def _message(operation: RunStatus) -> str:
     counted = _result(operation)
     if counted.skipped:
         return f"Nothing to aggregate: {counted.skipped}"

@@ -26,7 +26,7 @@ from acumen_client.wire import learn as wire
 LONGEST_WAIT_SECONDS = 60.0
 SERVICES = (PROFILES.name, PLAYBOOKS.name, aggregate.SERVICE, regenerate.SERVICE)
 
-# --- making memories anew ------------------------------------------------------------------------------------------
+# --- rebuilding memories --------------------------------------------------------------------------------------------
 
 
 @answers(Calls.rerun_profiles)
@@ -64,7 +64,7 @@ async def generate_playbooks(
 async def _begun(
     service: Service, mode: Mode, request: Any, extractors: Sequence[str | None] | None, call: Call
 ) -> tuple[Run, int | None]:
-    """The run, and how many memories came of it if the caller waits and it ends in time."""
+    """The run, and how many memories it created if the caller waits and it ends in time."""
     wish = GenerationRequest(
         mode,
         user_id=request.user_id,

@@ -42,7 +42,7 @@ def _event(request: wire.EventRequest, at: Millis) -> SentOperation:
     verdict = request.source == "auditor"
     body = request.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
     started = None if request.timestamp is None else Millis(int(request.timestamp * 1000))
-    # The same words at the same moment are the same event; without a moment nobody can tell.
+    # The same words at the same moment are the same event; without a moment they count as different events.
     op_id = request.op_id or (f"evt_{body_hash(body)[:32]}" if started is not None else fresh_operation_id())
     operation = Operation(
         id=OperationId(op_id),
@@ -118,7 +118,7 @@ def _recent(operation: Operation) -> wire.RecentOperation:
 
 
 def _went_well(operation: Operation) -> bool | None:
-    """As its sender told it: a verdict that says no is no failure, but it is no `ok` either."""
+    """As reported: a verdict that says no is no failure, but it is no `ok` either."""
     if operation.kind is OperationKind.VERDICT and "overall" in operation.attributes:
         return bool(operation.attributes["overall"] == "approve")
     return {OperationStatus.OK: True, OperationStatus.ERROR: False}.get(operation.status)

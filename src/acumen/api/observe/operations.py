@@ -43,7 +43,7 @@ async def record(request: wire.RecordOperationsRequest, call: Call) -> wire.Reco
     }
     receipts = await operations.record(list(sent.values()), call.deps) if sent else []
     results_by_index = {
-        index: _told(index, new, receipt) for (index, new), receipt in zip(sent.items(), receipts, strict=True)
+        index: _receipt(index, new, receipt) for (index, new), receipt in zip(sent.items(), receipts, strict=True)
     }
     results = [
         results_by_index.get(index) or _refusal(index, operation) for index, operation in enumerate(request.operations)
@@ -69,11 +69,11 @@ def _refusal(index: int, operation: object) -> dict[str, Any]:
 
 
 def _printable(text: str) -> str:
-    """Even where it repeats half a surrogate pair that somebody sent."""
+    """Even where it repeats a lone surrogate from the request."""
     return text.encode(errors="backslashreplace").decode()
 
 
-def _told(index: int, new: SentOperation, receipt: Receipt) -> dict[str, Any]:
+def _receipt(index: int, new: SentOperation, receipt: Receipt) -> dict[str, Any]:
     receipt_fields = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
     if receipt.stored is Stored.CONFLICT:
         receipt_fields["reason"] = "op_id is used by another operation; send a new op_id"

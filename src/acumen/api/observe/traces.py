@@ -1,6 +1,6 @@
 """OTLP over HTTP: traces in protobuf or JSON, as OpenTelemetry's exporters send them.
 
-It stands beside the table of endpoints: its bodies and its answers are OpenTelemetry's, not ours.
+It is not in the table of endpoints: its bodies and its answers are OpenTelemetry's, not ours.
 """
 
 import json

@@ -50,7 +50,7 @@ async def search(request: wire.UnifiedSearchRequest, call: Call) -> wire.Unified
     recalled = await search_memories(ask, call.deps)
     call.app.meter(recalled, call.deps.org)
     return wire.UnifiedSearchViewResponse(
-        **_told(recalled),
+        **_recall_fields(recalled),
         msg=_counted(recalled),
         reformulated_query=rewritten,
         profiles=[profile(*hit) for hit in recalled.of(Profile)],
@@ -66,7 +66,7 @@ async def search(request: wire.UnifiedSearchRequest, call: Call) -> wire.Unified
 
 
 async def _rewritten(request: wire.UnifiedSearchRequest, call: Call) -> str | None:
-    """The question put to stand by itself, where the caller wants that and a model is there to do it."""
+    """The reformulated query, where the caller asks for it and a model is configured."""
     if not request.enable_reformulation:
         return None
     history = [(turn.role, turn.content) for turn in request.conversation_history or ()]
@@ -74,7 +74,7 @@ async def _rewritten(request: wire.UnifiedSearchRequest, call: Call) -> str | No
 
 
 def _unified_filters(request: wire.UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
-    """Nobody's own memories are looked through unless it is said whose."""
+    """Personal memories are searched only when a user is named."""
     now, tags = call.deps.now(), tuple(request.tags or ()) or None
     owner = user(request.user_id)
     version = request.agent_version if request.agent_version_only else None
@@ -103,7 +103,7 @@ def _unified_filters(request: wire.UnifiedSearchRequest, call: Call) -> dict[Kin
 
 
 def _scope(request: wire.UnifiedSearchRequest, filters: Mapping[Kind, Filter]) -> ContextScope | None:
-    """Nobody is quoted without a user, nor to callers who look only for lessons or for tagged memories."""
+    """No quotes without a user, nor for callers that look only for lessons or for tagged memories."""
     owner = user(request.user_id)
     if owner is None:
         return None
@@ -126,7 +126,7 @@ def _wanted(request: wire.UnifiedSearchRequest, kind: str) -> bool:
 
 
 def _approvals(statuses: object) -> tuple[Approval, ...]:
-    """Rejected lessons are shown only to who asks for them."""
+    """Rejected lessons are included only on request."""
     approvals = tuple(Approval(status) for status in statuses) if isinstance(statuses, list) else ()
     return approvals or (Approval.APPROVED, Approval.PENDING)
 
@@ -149,7 +149,7 @@ async def search_profiles(request: wire.SearchUserProfileRequest, call: Call) ->
     hits = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], request.custom_feature)]
     views = [profile(*hit) for hit in hits[: request.top_k]]
     return wire.SearchProfilesViewResponse(
-        **_told(recalled), user_profiles=views, msg=f"Found {counted(len(views), 'matching profile')}"
+        **_recall_fields(recalled), user_profiles=views, msg=f"Found {counted(len(views), 'matching profile')}"
     )
 
 
@@ -171,7 +171,7 @@ async def search_user_playbooks(
     recalled = await _one_kind(Kind.USER_PLAYBOOK, query, request, request.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
     return wire.SearchUserPlaybooksViewResponse(
-        **_told(recalled), user_playbooks=views, msg=f"Found {counted(len(views), 'user playbook')}"
+        **_recall_fields(recalled), user_playbooks=views, msg=f"Found {counted(len(views), 'user playbook')}"
     )
 
 
@@ -183,7 +183,7 @@ async def search_agent_playbooks(
     recalled = await _one_kind(Kind.AGENT_PLAYBOOK, query, request, request.top_k, call)
     views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
     return wire.SearchAgentPlaybooksViewResponse(
-        **_told(recalled), agent_playbooks=views, msg=f"Found {counted(len(views), 'agent playbook')}"
+        **_recall_fields(recalled), agent_playbooks=views, msg=f"Found {counted(len(views), 'agent playbook')}"
     )
 
 
@@ -233,7 +233,7 @@ async def _one_kind(kind: Kind, memories: Filter, request: wire.SearchOneKind, t
     return await search_memories(ask, call.deps)
 
 
-def _told(recalled: Recalled) -> dict[str, Any]:
+def _recall_fields(recalled: Recalled) -> dict[str, Any]:
     return {
         "injection_id": recalled.injection_id,
         "degraded": recalled.degraded is not None,

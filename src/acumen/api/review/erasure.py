@@ -148,7 +148,7 @@ T = TypeVar("T")
 async def _unsharing(
     plan: Callable[[], Awaitable[SharedErasure]], carry_out: Callable[[SharedErasure], Awaitable[T]]
 ) -> tuple[T, SharedErasure]:
-    """Erases what users taught together with what shared lessons owe to it; anew when those were changed meanwhile."""
+    """Erases what users taught together with what shared lessons owe to it; again when those were changed meanwhile."""
 
     async def erase_planned() -> tuple[T, SharedErasure]:
         unshared = await plan()

@@ -40,7 +40,7 @@ async def get_profiles(request: wire.GetUserProfilesRequest, call: Call) -> wire
         text=request.query,
         since=millis(request.start_time),
         until=before(request.end_time),
-        # Who asks for other than current profiles wants to see what is over, too.
+        # A request for other than current profiles includes those that have expired.
         unexpired_at=None if request.status_filter else call.deps.now(),
     )
     return _profiles(await memory_queries.profiles(query, request.top_k, call.deps))

@@ -18,7 +18,7 @@ from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
 
 SNOOZE_DAYS = 30
-# Of an action on many memories, the log tells so many.
+# Of an action on many memories, the log lists this many.
 ITEMS_SHOWN = 100
 # What every change changes; a reader of the log wants to know the rest.
 _UNTOLD = frozenset({"version", "updated_at"})
@@ -96,7 +96,7 @@ async def review_memories(request: wire.ReviewMemoriesRequest, call: Call) -> wi
         await call.app.flush_usage()
         flagged = await queue.flagged([target.ref for target in action_request.targets], call.deps)
     done = await (actions.preview if request.dry_run else actions.confirm)(action_request, flagged, call.deps)
-    return _told(done, dry_run=request.dry_run)
+    return _response(done, dry_run=request.dry_run)
 
 
 def _action_request(request: wire.ReviewMemoriesRequest, call: Call) -> ActionRequest:
@@ -127,7 +127,7 @@ def _changes(changes: wire.MemoryChanges | None) -> dict[str, Any]:
 async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
     done = await undo_action.undo(ActionId(request.action_id), call.caller.actor, call.deps)
     call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
-    return _told(done, dry_run=False)
+    return _response(done, dry_run=False)
 
 
 @answers(Calls.review_actions)
@@ -138,7 +138,7 @@ async def get_review_actions(request: wire.GetReviewActionsRequest, call: Call) 
     return shaped(wire.GetReviewActionsResponse, request, actions=entries, total=total)
 
 
-def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
+def _response(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
     unchanged = len(done.items) - done.changed
     will, would_not = ("would change", "would not") if dry_run else ("changed", "did not")
     return wire.ReviewMemoriesResponse(
@@ -192,7 +192,7 @@ async def get_memory_conflicts(request: wire.GetConflictsRequest, call: Call) ->
 @answers(Calls.settle_conflict)
 async def settle_conflict(request: wire.SettleConflictRequest, call: Call) -> wire.ReviewMemoriesResponse:
     done = await conflicts.settle(request.conflict_id, Keep(request.keep), call.caller.actor, request.reason, call.deps)
-    return _told(done, dry_run=False)
+    return _response(done, dry_run=False)
 
 
 def _conflict(pair: OpenConflict) -> wire.MemoryConflict:

@@ -137,7 +137,7 @@ class Player(Struct):
     bar: Progress
     task: TaskID
     searches: int = 0
-    _answer: UnifiedSearchViewResponse | None = None  # of the last search, until the agent speaks
+    _answer: UnifiedSearchViewResponse | None = None  # of the last search, until the agent's turn
     _prompt: str = ""
     _turns: list[InteractionData] = field(default_factory=list)
     _last_change: int = 0

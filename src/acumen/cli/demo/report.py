@@ -54,7 +54,7 @@ class Example(Struct, frozen=True):
 
 
 class Summary(Struct, frozen=True):
-    """What came of the script, as the server reports it; only searches are counted by the demo."""
+    """The result of the script, as the server reports it; only searches are counted by the demo."""
 
     data: Path
     searches: int

@@ -198,7 +198,7 @@ def _model_fix(error: ModelUnavailable) -> str:
 def tokens() -> Finding:
     try:
         count = count_tokens("hello world")
-    except Exception as error:  # noqa: BLE001 - a library that is missing or broken, in whatever way
+    except Exception as error:  # noqa: BLE001 - a library that is missing or broken, in any way
         return Finding("fail", "Token counter", sentence(error), REINSTALL)
     if count != 2:
         return Finding("fail", "Token counter", f"counts {count} tokens in two words", REINSTALL)

@@ -75,7 +75,7 @@ def _guarded(check: Callable[[], Finding]) -> Finding:
     """A check that raises is a finding too."""
     try:
         return check()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the person reads it and the other checks go on
+    except Exception as error:  # noqa: BLE001 - any error is reported and the other checks go on
         return Finding("fail", "Check", sentence(error), "This is unexpected; please report it.")
 
 

@@ -134,7 +134,7 @@ def _config(parts: App, keys: KeyAuthenticator) -> uvicorn.Config:
         ws="none",
         log_config=None,
         access_log=False,
-        # The caller's address is that of the connection, never that of a header anybody can write.
+        # The caller's address is that of the connection, never that of a header, which any client can set.
         proxy_headers=False,
         server_header=False,
         backlog=BACKLOG,

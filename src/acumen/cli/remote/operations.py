@@ -1,4 +1,4 @@
-"""`acumen tail`, `failures`, `outcomes` and `purge`: recorded tool calls and what came of them."""
+"""`acumen tail`, `failures`, `outcomes` and `purge`: recorded tool calls and their outcomes."""
 
 import json
 import time

@@ -35,7 +35,7 @@ from acumen.storage.store import Tx
 CACHED_MS = DAY_MS
 # Sessions that ended longer before a user's first publish are left to `regenerate`.
 HISTORY_MS = 7 * DAY_MS
-# Of a long session the end decides; so many of its turns are read.
+# Of a long session the end decides; this many of its turns are read.
 MOST_TURNS = 1_000
 # Session ids are the callers' own; more users than this do not share one by design.
 MOST_USERS = 20

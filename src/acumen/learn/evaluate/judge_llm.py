@@ -1,4 +1,4 @@
-"""How a session ended, by a language model: the twin of `judge_rules.py`."""
+"""The outcome of a session, by a language model: the counterpart of `judge_rules.py`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ class Verdict(BaseModel):
     confidence: float = Field(0.7, ge=0, le=1)
 
 
-JUDGE = prompt.beside(__file__, "judge", Verdict)
+JUDGE = prompt.load(__file__, "judge", Verdict)
 
 
 async def judge(session: EvaluatedSession, llm: Llm, deps: Deps) -> tuple[Judgement, Origin]:

@@ -24,7 +24,7 @@ from acumen.model.secrets import redact
 
 # A request with nearly all the words of an earlier one is the same request again.
 SAME_REQUEST = 0.75
-# An answer with so many of its words in an earlier one is the same answer again.
+# An answer with this share of its words in an earlier one is the same answer again.
 SAME_ANSWER = 0.7
 MANY = 2
 LONGEST_QUOTE = 140

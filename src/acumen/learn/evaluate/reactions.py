@@ -159,7 +159,7 @@ def admission(text: str) -> Admission | None:
 
 
 def only_asks(text: str) -> bool:
-    """Whether a turn is a question back and nothing else."""
+    """Whether a turn is only a question back."""
     lines = plain(text)
     return bool(lines) and all(says([line], "question") for line in lines)
 

@@ -38,7 +38,7 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
 
 
 def sampled(ended: Sequence[EndedSession], deps: Deps) -> list[EndedSession]:
-    """What a model judges costs: at most so many of each agent version, drawn as sessions are always drawn."""
+    """Limits the cost of a model judge: at most this many of each agent version, drawn as sessions are always drawn."""
     drawn: defaultdict[str, list[EndedSession]] = defaultdict(list)
     for session in sorted(ended, key=lambda session: evaluate.chance(deps.org, *session.key)):
         drawn[session.agent_version].append(session)

@@ -23,7 +23,7 @@ from acumen.model.metering.evaluation import EvaluatedSession, Preference, Shado
 
 # Of one session; each costs a question.
 MOST_COMPARED = 20
-# How much closer to the expert's words an answer must be: slightly, and clearly. Below that they are alike.
+# How much closer to the expert's words an answer must be: slightly, and clearly. Below that they are equal.
 SLIGHTLY, CLEARLY = 0.1, 0.3
 LONGEST_REASON = 500
 BY_RULES = Origin("rules", confidence=0.6)
@@ -57,7 +57,7 @@ class Choice(BaseModel):
     reason: str = Field("", description="one sentence")
 
 
-COMPARE = prompt.beside(__file__, "compare_answers", Choice)
+COMPARE = prompt.load(__file__, "compare_answers", Choice)
 
 
 async def compare(

@@ -17,7 +17,7 @@ from acumen.model.sentences import sentences
 
 _FAILED = frozenset("error errored failed failure fail timeout timed_out denied rejected exception".split())
 _SUCCEEDED = frozenset("success succeeded successful ok okay completed complete done passed".split())
-# More than this many changed arguments, and nobody can tell which of them mattered.
+# With more than this many changed arguments, it is unclear which of them mattered.
 MAX_CHANGED = 2
 # An expert's sentence is new when no more of its words than this were in the agent's answer.
 MAX_SHARED = 0.5

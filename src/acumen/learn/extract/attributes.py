@@ -1,6 +1,6 @@
 """What a statement says of a single-valued attribute, and what it says no longer holds.
 
-A new value of the same attribute ends the old memory, so an attribute is single only where nothing else can be meant:
+A new value of the same attribute ends the old memory, so an attribute is single only where it has no other meaning:
 "My sister is a nurse" and "my sister is 30", "my wife is Anna" and "my wife is Irish", do not exclude each other.
 """
 
@@ -41,7 +41,7 @@ HOME, WORK, NAME, AGE = "i live in", "i work at", "my name", "my age"
 # Attributes that say who the user is.
 IDENTITY = frozenset({HOME, WORK, NAME, AGE})
 
-# People have several of these, so a second name is somebody else's.
+# People have several of these, so a second name is another person's.
 _SEVERAL = lazy_regex(
     r"\b(?:brother|sister|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|dog|cat|pet|colleague|coworker|"
     r"neighbou?r|teammate|classmate|roommate|client|customer|student|teacher|sibling|grandson|granddaughter|team|"
@@ -116,7 +116,7 @@ def _is_home(match: re.Match[str]) -> bool:
 
 
 def _is_rule(match: re.Match[str]) -> bool:
-    """Whether the agent is told so; people themselves use several things for one purpose."""
+    """Whether it is said to the agent; people themselves use several things for one purpose."""
     return not re.search(r"\b(?:i|we)\b", match["who"])
 
 
@@ -214,7 +214,7 @@ def _copula(match: re.Match[str]) -> Attribute | None:
     )
     measured = re.fullmatch(r"[\d.,:]+((?: [a-z]+)+)", value)  # "12 weeks" and "30 years" measure different things
     unit = measured[1] if measured else ""
-    # "Our port is 9090 on staging", "my manager is Paul's wife": a value for one purpose, or of somebody else.
+    # "Our port is 9090 on staging", "my manager is Paul's wife": a value for one purpose, or of another person.
     whole = _unlimited(match) and "'s " not in value.replace("’", "'")
     single = single and whole and not _SEVERAL.search(subject) and not subject.startswith("the ")
     return Attribute(f"{subject} ({kind}{unit})", _normal(value), single=single)

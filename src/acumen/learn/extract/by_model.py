@@ -21,7 +21,7 @@ from acumen.model.secrets import redact
 MOST_KNOWN = 30
 MOST_KNOWN_CHARACTERS = 300
 
-EXTRACT = prompt.beside(__file__, "extract", Edits)
+EXTRACT = prompt.load(__file__, "extract", Edits)
 
 _NAMES = {Kind.PROFILE: "fact", Kind.USER_PLAYBOOK: "lesson"}
 _ASKED_FOR = {
@@ -68,7 +68,7 @@ def _context(extractors: Mapping[Kind, Extractor], about: str) -> list[str]:
 
 
 def _numbered(known: Sequence[Memory], extractors: Mapping[Kind, Extractor], room: int) -> dict[str, Memory]:
-    """Memories of the kinds that are read, under short ids, as many as fit. Shared lessons are nobody's to change."""
+    """Memories of the kinds that are read, under short ids, as many as fit. Shared lessons must not be changed."""
     numbered: dict[str, Memory] = {}
     for memory in known:
         if isinstance(memory, AgentPlaybook) or memory_ref(memory).kind not in extractors:
@@ -82,7 +82,7 @@ def _numbered(known: Sequence[Memory], extractors: Mapping[Kind, Extractor], roo
 
 
 def _line(short: str, memory: Memory) -> str:
-    """One line, whatever the memory contains: nothing in it can pass for another memory."""
+    """One line, for any content: nothing in it can pass for another memory."""
     said_at = None if isinstance(memory, AgentPlaybook) else memory.said_at
     text = " ".join(redact(text_of(memory)).split())[:MOST_KNOWN_CHARACTERS]
     return f"{short} ({_NAMES[memory_ref(memory).kind]}, {_date(said_at or memory.created_at):%Y-%m-%d}): {text}"

@@ -24,7 +24,7 @@ from acumen.model.secrets import redact
 from acumen.model.sentences import Sentence, sentences
 
 BY_RULES = Origin("rules")
-# Of a longer turn only the beginning and the end are the user's own words; what lies between is pasted.
+# Of a longer turn only the beginning and the end are the user's own words; the middle is pasted.
 LONG_TURN = 1500
 OWN_WORDS = 400
 # Characters of a trigger or a pitfall.
@@ -74,7 +74,7 @@ class _Place(Struct, frozen=True):
     sentence: Sentence
     agent: str = ""
     request: str = ""
-    denied: bool = False  # "No." stands before it
+    denied: bool = False  # "No." comes before it
 
     def evidence(self) -> EvidenceSpan:
         start, end = self.sentence.start, self.sentence.end
@@ -206,7 +206,7 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
     at = place.turn.at
     happened = stated.category is Category.EVENT
     period = period_in(stated.text, at, past=happened)
-    # What happened stays true, and so may what a longer sentence says besides.
+    # An event stays true, and so may the other parts of a longer sentence.
     end = None if happened or _SAYS_MORE.search(stated.text) else end_in(stated.text, at)
     named = attribute(stated.text)
     identity = named is not None and named.single and named.subject in IDENTITY

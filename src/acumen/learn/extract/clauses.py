@@ -1,6 +1,6 @@
 """A sentence of several statements, cut into them: "I live in Oslo and I'm allergic to nuts" are two memories.
 
-Each ends by itself, so a move does not take the allergy along.
+Each ends on its own, so a move does not end the allergy.
 """
 
 import re

@@ -55,7 +55,7 @@ def _attached(turn: Turn) -> list[str]:
 
 
 def span(quote: str, text: str) -> tuple[int, int] | None:
-    """First and last character of the quote in the text, whatever its spaces and capitals."""
+    """First and last character of the quote in the text, ignoring spaces and capitals."""
     return _exact(quote, text) or _nearest(quote, text)
 
 

@@ -17,7 +17,7 @@ class Vote(Shape):
     worth_reading: bool
 
 
-VOTE = prompt.beside(__file__, "gate", Vote)
+VOTE = prompt.load(__file__, "gate", Vote)
 
 
 def says_something(window: Window) -> bool:

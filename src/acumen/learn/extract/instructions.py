@@ -91,7 +91,7 @@ _NO_OBJECT = lazy_regex(
     r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep \w+ing|believe|remember|say never|"
     r"underestimate|doubt|change)\b"
 )
-# "Never use semicolons in this file": for the task at hand.
+# "Never use semicolons in this file": for the current task.
 _ONE_OFF = lazy_regex(r"\b(?:in|for|on|to|of) this (?!week|month|year|quarter)\w+\b")
 _ABOUT_SELF = lazy_regex(r"(?:i|i'm|i've|it|he|she|they|there|this|that|these|my|our|his|her|their|what|who|the)\b")
 

@@ -183,7 +183,7 @@ def _is_meant(edit: Edit) -> bool:
 
 
 def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, EvidenceSpan | None]:
-    """The turn that the edit names and the quote's place in it. A number that is wrong is put right by exact words."""
+    """The turn that the edit names and the quote's place in it. A wrong number is corrected by exact words."""
     named = shown.transcript.turns.get(edit.turn)
     place = None if named is None else evidence(edit.quote, named)
     if place is not None:
@@ -194,7 +194,7 @@ def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, EvidenceSpan | None
 
 
 def _is_quoted(turn: Turn | None, place: EvidenceSpan | None) -> bool:
-    """Whether the words are somebody else's, between quotation marks; what a tool returned has no place of its own."""
+    """Whether the words are another person's, between quotation marks; tool output has no place of its own."""
     if turn is None or place is None:
         return False
     return any(match.start() <= place.start < place.end <= match.end() for match in QUOTED.finditer(turn.text))
@@ -277,7 +277,7 @@ def _category(edit: Edit, kind: Kind) -> Category:
     return Category.RULE if kind is Kind.USER_PLAYBOOK and category not in _OF_LESSONS else category
 
 
-# A memory is about somebody: a model that writes "I will …" has slipped into the conversation.
+# A memory is about a person: a model that writes "I will …" has slipped into the conversation.
 _FIRST_PERSON = lazy_regex(r"(?:I|I'll|I'm|I've|Ich|Je|Yo|Eu|Io)\b|J'|我|私")
 
 
@@ -338,7 +338,7 @@ def _grounded(text: str, content: str, turns: Sequence[Turn]) -> str | None:
 
 
 def _repeats(text: str, content: str) -> bool:
-    """Whether one contains the other, whatever the capitals and punctuation; an empty text repeats."""
+    """Whether one contains the other, ignoring capitals and punctuation; an empty text repeats."""
     inner, outer = (" ".join(re.findall(r"\w+", each.casefold())) for each in (text, content))
     return inner in outer or outer in inner
 

@@ -102,7 +102,7 @@ def explicit_cue(sentence: str) -> Cue | None:
 
 
 def _forget(about: str, pattern: _Pattern) -> Cue:
-    """Everything is meant only when nothing else is named: "alles über mich", not "alles über meinen Hund"."""
+    """Means everything only when no subject is named: "alles über mich", not "alles über meinen Hund"."""
     everything = pattern.everything.match(about)
     named = pattern.around.sub("", about[everything.end() :] if everything else about).strip()
     return Cue(

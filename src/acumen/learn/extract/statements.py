@@ -228,7 +228,7 @@ _PROPER = lazy_regex(r"(?<=[a-z,] )[A-Z][\w'’-]+")
 
 
 def _specific(low: str, text: str, *, dated: bool) -> bool:
-    """An event is worth keeping when it names a time, an amount or somebody, or tells enough of itself."""
+    """An event is worth keeping when it names a time, an amount or a person, or has enough detail."""
     return (
         dated or bool(_SPECIFIC.search(low) or _PROPER.search(text)) or len(content_words(low)) >= 2 * MIN_EVENT_WORDS
     )
@@ -296,7 +296,7 @@ _SITUATION = lazy_regex(
 
 
 def _standing(low: str, category: Category) -> bool:
-    """Who the user is and how they want things, whatever is asked."""
+    """Who the user is and how they want things, regardless of the query."""
     if category is Category.IDENTITY:
         return True
     return category is Category.PREFERENCE and bool(_HOW.search(low)) and not _SITUATION.search(low)

@@ -33,7 +33,7 @@ _BETWEEN_SENTENCES = lazy_regex(
 
 
 class Transcript(Struct, frozen=True):
-    """`turns` are those that are shown, by the number they are shown under."""
+    """`turns` are the turns that are shown, by the number they are shown under."""
 
     text: str
     turns: Mapping[int, Turn]
@@ -51,7 +51,7 @@ def transcript(window: Window, room: int) -> Transcript:
 
 
 def _shown(window: Window, room: int) -> list[tuple[Turn, str]]:
-    """Nobody comes back to a new turn: each has a share of the room, however long the others are."""
+    """A new turn is read only once: each has a share of the room, even next to long ones."""
     most = int(room * MOST_OF_ROOM)
     while True:
         shown = [(turn, _line(number, turn, most)) for number, turn in enumerate(window.turns, 1)]
@@ -65,7 +65,7 @@ def _tokens(line: str) -> int:
 
 
 def _line(number: int, turn: Turn, most: int) -> str:
-    """Only the first line of a turn is not indented, so that nobody's words can pass for another's turn."""
+    """Only the first line of a turn is not indented, so that no text can pass for another turn."""
     number_shown, mark = (f"[{number}]", " (new)") if is_marked(turn) else ("-", "")
     head = f"{number_shown} {_date(turn.at)} {'user' if turn.by_user else 'agent'}{mark}"
     text = _shortened(redact(turn.text), most)
@@ -102,7 +102,7 @@ def _tool(tool: Mapping[str, object]) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    """The beginning and the end of a long text: that is where its writer speaks."""
+    """The beginning and the end of a long text: those are the writer's own words."""
     if count_tokens(text) <= most:
         return text
     half = len(truncate(text, most // 2))

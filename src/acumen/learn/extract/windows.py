@@ -15,7 +15,7 @@ from acumen.storage.store import Tx
 
 # However full a window is: a correction is understood only with the turn that it corrects.
 LEAST_CONTEXT = 2
-# Turns looked through at once for those that an extractor may read.
+# Turns scanned at once for those that an extractor may read.
 LOOK_AHEAD = 1000
 
 # How many user turns a model reads at a time where the org has set no stride: a third of the calls of reading each.
@@ -30,7 +30,7 @@ class Due(Struct, frozen=True):
     window: Window
     bookmark: InteractionId
     until: InteractionId
-    last: bool = False  # nothing lay behind it when it was read
+    last: bool = False  # nothing came after it when it was read
 
     @property
     def news(self) -> int:
@@ -39,13 +39,13 @@ class Due(Struct, frozen=True):
 
 
 class Ahead(Struct, frozen=True):
-    """What lies after a bookmark: turns to be read, and where the bookmark may move."""
+    """The turns after a bookmark: those to be read, and where the bookmark may move."""
 
     turns: Sequence[Interaction]
     until: InteractionId
     requests: dict[RequestId, Request]
     more: bool = False  # there are more turns than were looked at
-    last: bool = False  # nothing lies behind `until`
+    last: bool = False  # nothing comes after `until`
 
     @property
     def last_request(self) -> Request | None:

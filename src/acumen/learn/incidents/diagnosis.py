@@ -62,7 +62,7 @@ class Diagnosis(BaseModel):
         return ids.issuperset(self.evidence_ids) and not any(map(detect, texts))
 
 
-EXPLAIN = prompt.beside(__file__, "explain_failures", Diagnosis)
+EXPLAIN = prompt.load(__file__, "explain_failures", Diagnosis)
 
 
 async def diagnose(

@@ -35,7 +35,7 @@ class Entry(Struct):
 
     @property
     def can_end(self) -> bool:
-        """Events happened whatever is said later: they are never ended by a newer statement."""
+        """Events stay true: they are never ended by a newer statement."""
         return self.live and self.category in _ENDING_CATEGORIES
 
 

@@ -25,7 +25,7 @@ from acumen.storage.memories.lineage import Because
 
 # Two sentences of which one denies what the other says share more than this much of their words.
 DENIAL_OVERLAP = 0.59
-# A memory that a correction replaces says little besides what is replaced: at most so many other words.
+# A memory that a correction replaces says little apart from what is replaced: at most this many other words.
 OTHER_WORDS = 6
 
 
@@ -73,7 +73,7 @@ class _Merge(Struct):
         entry = note_entry(note, self.said_at.get(note.evidence.interaction_id, Millis(0)))
         same = [earlier for earlier in self.entries if _same(entry, earlier)]
         if any(entry.turns <= earlier.turns for earlier in same):
-            return  # read before, whatever became of it
+            return  # read before, in any state
         again = next((earlier for earlier in same if earlier.live and earlier.kind is note.kind), None)
         if again is not None:
             because = _because(Cause.RESTATED, note, f'Said again: "{note.lesson.content}"')
@@ -256,7 +256,7 @@ def _possible_contradiction(note: Note, entry: Entry, earlier: Entry) -> bool:
 
 
 def _prefer_otherwise(entry: Entry, earlier: Entry) -> bool:
-    """The same preference but for one word: "short answers", "long answers"."""
+    """The same preference except for one word: "short answers", "long answers"."""
     both = entry.words.stems, earlier.words.stems
     one_word_differs = len(both[0] - both[1]) == 1 and len(both[1] - both[0]) == 1 and both[0] & both[1]
     return bool(one_word_differs) and all(" prefer " in each.plain for each in (entry.words, earlier.words))

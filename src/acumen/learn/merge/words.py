@@ -1,4 +1,4 @@
-"""The words of a memory as merge compares them: stems, numbers, whom it is about, and whether it denies."""
+"""The words of a memory as merge compares them: stems, numbers, its subject, and whether it denies."""
 
 import re
 from functools import lru_cache
@@ -16,7 +16,7 @@ _NEGATED = lazy_regex(
 _JOINED = lazy_regex(r"\w(?:,|;)? (?:and|but|or|plus|while|with|because|who|whose|which|where) \w|\w[,;] \w")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:['.:-][^\W_]+)*")
-# "My" in the languages in which requests to forget are read: whoever speaks, it means the user.
+# "My" in the languages in which requests to forget are read: it always means the user.
 _MY = lazy_regex(
     r"my|our|mein\w{0,2}|unser\w{0,2}|mis?|nuestr[oa]s?|mon|ma|mes|notre|nos|meus?|minhas?|noss[oa]s?|mi[oae]|miei|"
     r"nostr[oaie]|mijn|ons|onze|mo(?:ja|je|jego|jej|ją|im|mi)|mój|мо(?:й|я|ё|е|и|его|ей|ю|их|ему|ём|им|ими)|मेर[ाीे]"
@@ -36,7 +36,7 @@ class Words(Struct, frozen=True):
     numbers: frozenset[str]
     negated: bool
     compound: bool  # says several things: "tea and coffee", "in Oslo, with my wife"
-    subject: str  # USER, "it", "my sister", "the port"; empty when it names nobody, as a rule does
+    subject: str  # USER, "it", "my sister", "the port"; empty when it names no subject, as a rule does
 
     def contains(self, phrase: "Words") -> bool:
         """Whether every word that carries meaning in the other is in this one."""

@@ -64,7 +64,7 @@ class Service(Struct, frozen=True):
     extractors: Callable[[OrgConfig], tuple[Extractor, ...]]
 
     def chosen(self, request: GenerationRequest, config: OrgConfig) -> tuple[Extractor, ...]:
-        """Those that are named, or all of the org's; manual ones only in a manual run."""
+        """The named ones, or all of the org's; manual ones only in a manual run."""
         configured = self.extractors(config)
         unknown = set(request.extractors or ()) - {extractor.name for extractor in configured}
         if unknown:

@@ -22,7 +22,7 @@ Users = AbstractSet[str | None]
 
 
 class VersionFilter(Filter, frozen=True):
-    """Which memories to move, whatever their status."""
+    """Which memories to move, in any status."""
 
     only_affected_users: bool = False  # only users who have something to change to
     archive_current: bool = True  # False: what is promoted joins what is current

@@ -74,7 +74,7 @@ def words_in(text: str) -> set[str]:
 
 
 def _is_person(text: str, match: re.Match[str], shared: Collection[str]) -> bool:
-    """A capital inside a sentence begins a name, unless everybody knows it or several users used it."""
+    """A capital inside a sentence begins a name, unless it is commonly known or several users used it."""
     word = match[0].removesuffix("'s")
     before = text[: match.start()].rstrip(" \"'(")
     starts = not before or before[-1] in ".!?:;\n[-•"

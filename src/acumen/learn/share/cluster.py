@@ -25,7 +25,7 @@ Labels = NDArray[np.intp]
 NEIGHBOURS = 32
 # Members of a group that are compared with a lesson by words, the closest first.
 REPRESENTATIVES = 8
-# Cosines are computed for so many lessons at once.
+# Cosines are computed for this many lessons at once.
 BLOCK = 256
 
 

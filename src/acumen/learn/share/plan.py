@@ -109,7 +109,7 @@ def _hash(parts: object) -> str:
 
 
 def by_person(playbook: AgentPlaybook, cluster: Cluster | None) -> bool:
-    """Whether a person has added or edited the lesson: its words are not those that were written."""
+    """Whether a person has added or edited the lesson: its words differ from the generated ones."""
     return cluster is None or cluster.wording != wording_hash(playbook.lesson)
 
 

@@ -40,7 +40,7 @@ def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[
 
 
 def sources(tx: Tx, ids: Sequence[PlaybookId]) -> list[UserPlaybook]:
-    """With those that a newer version has deleted, as they were then: lessons may still be in their words."""
+    """Includes those that a newer version has deleted, as they were then: lessons may still be in their words."""
     names = [str(playbook_id) for playbook_id in ids]
     existing = tx.user_playbooks.get_many(names)
     outdated = tx.lineage.find_outdated(Kind.USER_PLAYBOOK, ids=[name for name in names if name not in existing])
@@ -48,7 +48,7 @@ def sources(tx: Tx, ids: Sequence[PlaybookId]) -> list[UserPlaybook]:
 
 
 def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLesson]:
-    """Those that exist, and those that a person has rejected, archived or deleted."""
+    """Existing ones, and those that a person has rejected, archived or deleted."""
     clusters = tx.clusters.find(version, name)
     current = tx.agent_playbooks.find(Filter(agent_version=version, name=name))
     playbooks = {playbook.id: playbook for playbook in current if playbook.agent_version == version}

@@ -40,7 +40,7 @@ class Stance(Struct, frozen=True):
     forbidden: frozenset[str] = frozenset()
     terms: frozenset[str] = frozenset()
     values: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    focus: frozenset[str] = frozenset()  # what it is about, whichever way: no words that go with anything
+    focus: frozenset[str] = frozenset()  # what it is about, for or against: no words that go with anything
     situation: frozenset[str] = frozenset()  # the words of its trigger
 
 
@@ -72,7 +72,7 @@ def stance(instruction: str, trigger: str | None = None) -> Stance:
 def same_rule(
     left: Stance, vector: Vector | None, right: Stance, other_vector: Vector | None, min_cosine: float = MIN_COSINE
 ) -> bool:
-    """Whether two lessons, compared with nothing else, say the same. Vectors have length one.
+    """Whether two lessons on their own say the same. Vectors have length one.
 
     Where a vector is missing, the common terms take the place of the cosine.
     """

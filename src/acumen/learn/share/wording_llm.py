@@ -29,7 +29,7 @@ class WrittenLesson(BaseModel):
     pitfall: str | None = Field(None, description="What agents did wrong, if several lessons say so.", max_length=500)
 
 
-PROMPT = prompt.beside(__file__, "aggregate", WrittenLesson)
+PROMPT = prompt.load(__file__, "aggregate", WrittenLesson)
 
 
 async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> Worded | None:

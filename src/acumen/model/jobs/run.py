@@ -1,4 +1,4 @@
-"""A run: long work that somebody asked for, done item by item so that it can be watched, stopped and taken up again."""
+"""A run: long work on request, done item by item so that it can be watched, cancelled and resumed."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -16,7 +16,7 @@ class RunState(StrEnum):
     RUNNING = "running"
     COMPLETED = "completed"
     PARTIAL = "partial"  # over, but some items failed
-    FAILED = "failed"  # over, and nothing came of it
+    FAILED = "failed"  # over, without a result
     CANCELLED = "cancelled"
 
     @property
@@ -31,7 +31,7 @@ class ItemState(StrEnum):
 
 
 class RunItem(Struct, frozen=True):
-    """`detail` is what came of it, in counts that can be summed."""
+    """`detail` is the result, in counts that can be summed."""
 
     place: int
     item: str

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-# Older clients cannot read a null in its place: stored by one of them, the first means that nobody has said anything;
-# the wire tells the second, which was measured to be good.
+# Older clients cannot read a null in its place: stored by one of them, the first means that it is not set; replies
+# contain the second, which was measured to be good.
 UNSAID_SIMILARITIES = frozenset({0.3, 0.4})
 
 

@@ -12,7 +12,7 @@ Id = TypeVar("Id", str, int)
 
 
 class Status(StrEnum):
-    """Where a memory stands. CURRENT is null on the wire."""
+    """The status of a memory. CURRENT is null on the wire."""
 
     CURRENT = "current"
     PENDING = "pending"  # made by a rerun, waits for an upgrade
@@ -37,7 +37,7 @@ class Category(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a memory was learned, changed or ended. Nothing else ends one."""
+    """Why a memory was learned, changed or ended. There are no other reasons to end one."""
 
     LEARNED = "learned"
     RESTATED = "restated"

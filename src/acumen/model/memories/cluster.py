@@ -44,7 +44,7 @@ class AggregationBookmark(Struct, frozen=True):
 
 
 class IndexedLesson(Struct, frozen=True):
-    """A current lesson of a user without its words: what it takes to find those that may say the same."""
+    """A current lesson of a user without its text: the fields needed to find others that may say the same."""
 
     id: PlaybookId
     user: UserId

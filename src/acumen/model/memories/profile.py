@@ -69,7 +69,7 @@ class Profile(Struct, frozen=True):
     valid_from: Millis | None = None
     valid_until: Millis | None = None
     category: Category = Category.FACT
-    standing: bool = False  # belongs into every prompt, whatever is asked
+    standing: bool = False  # injected into every prompt, regardless of the query
     origin: Origin = Origin()
     version: int = 1
 

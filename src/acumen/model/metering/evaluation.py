@@ -37,7 +37,7 @@ class Outcome(StrEnum):
 
     SUCCESS = "success"
     FAILURE = "failure"
-    UNKNOWN = "unknown"  # the caller cannot tell: a judge's guess stands
+    UNKNOWN = "unknown"  # the caller cannot tell: a judge's guess counts
 
 
 class FailureType(StrEnum):
@@ -110,9 +110,9 @@ class Extent(Struct, frozen=True):
 
 
 class EvaluatedSession(Struct, frozen=True):
-    """A session as it stands: what was said in it, whether it is over, and what its caller says of it.
+    """A session so far: its turns, whether it is over, and the outcome that its caller reports.
 
-    Of a long one only the newest turns are at hand; `extent` tells how many there are.
+    Of a long one only the newest turns are loaded; `extent` is the number of all.
     """
 
     user_id: UserId
@@ -138,7 +138,7 @@ class EvaluatedSession(Struct, frozen=True):
 
     @property
     def is_over(self) -> bool:
-        """Whether somebody said so, and nothing was said since."""
+        """Whether the caller reported it, and no turn came since."""
         last = self.last_request
         return last.session_finished or (self.finished_at is not None and self.finished_at >= last.created_at)
 
@@ -186,7 +186,7 @@ def evaluated(
 
 
 def restated(evaluation: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | None:
-    """The same evaluation after a caller's word; None where neither a judge nor the caller can tell any more."""
+    """The same evaluation after a caller's report; None where neither a judge nor the caller knows the outcome."""
     is_success = effective(evaluation.judged, outcome)
     return None if is_success is None else replace(evaluation, stated=outcome, is_success=is_success, updated_at=at)
 

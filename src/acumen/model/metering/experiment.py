@@ -26,7 +26,7 @@ class Experiment(Struct, frozen=True):
 
 
 class Assignment(Struct, frozen=True):
-    """Which arm of which experiment somebody is in."""
+    """Which arm of which experiment a user is in."""
 
     experiment_id: str
     arm: str

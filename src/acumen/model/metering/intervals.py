@@ -19,7 +19,7 @@ class Interval(NamedTuple):
 
 
 def wilson(successes: int, cases: int, z: float = Z95) -> Interval:
-    """Where the true share lies, by Wilson's score; no cases say nothing."""
+    """The interval of the true share, by Wilson's score; without cases, all from 0 to 1."""
     if cases <= 0:
         return Interval(0.0, 1.0)
     share, square = successes / cases, z * z
@@ -29,7 +29,7 @@ def wilson(successes: int, cases: int, z: float = Z95) -> Interval:
 
 
 def newcombe(successes: int, cases: int, other_successes: int, other_cases: int) -> Interval:
-    """Where the difference of two shares lies (first less other), by Newcombe's hybrid score (his method 10)."""
+    """The interval of the difference of two shares (first less other), by Newcombe's hybrid score (his method 10)."""
     here, there = successes / cases, other_successes / other_cases
     mine, theirs = wilson(successes, cases), wilson(other_successes, other_cases)
     difference = here - there
@@ -47,7 +47,7 @@ class UserSample(Struct, frozen=True):
 
 
 def clustered(treated: Sequence[UserSample], others: Sequence[UserSample]) -> tuple[float, Interval] | None:
-    """The difference of two shares and where it lies, when the cases of a user resemble each other.
+    """The difference of two shares and its interval, when the cases of a user resemble each other.
 
     Each arm's share is a ratio over its users, with the variance between users; None with fewer than two in an arm.
     """
@@ -59,7 +59,7 @@ def clustered(treated: Sequence[UserSample], others: Sequence[UserSample]) -> tu
 
 
 def _ratio(clusters: Sequence[UserSample]) -> tuple[float, float]:
-    """The share over all cases, and its variance by how far each cluster lies from it."""
+    """The share over all cases, and its variance by the distance of each cluster from it."""
     cases = sum(cluster.cases for cluster in clusters)
     share = sum(cluster.successes for cluster in clusters) / cases
     off = sum((cluster.successes - share * cluster.cases) ** 2 for cluster in clusters)

@@ -54,5 +54,5 @@ def from_stored(config: Mapping[str, Any]) -> Judging:
 
 
 def _rates(rate: float) -> Rates:
-    """Left as it is by default, it bounds only what a model costs. Whoever sets it means all sessions."""
+    """The default bounds only the cost of a model. A value that was set counts for all sessions."""
     return Rates() if rate == USUAL_RATE else Rates(rate, rate)

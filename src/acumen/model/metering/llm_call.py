@@ -1,4 +1,4 @@
-"""A call to a language model: what it was for, how it ended, what it cost."""
+"""A call to a language model: its purpose, result and cost."""
 
 from enum import StrEnum
 
@@ -24,7 +24,7 @@ class CallOutcome(StrEnum):
     LIMITED = "limited"  # 429, again and again
     REFUSED = "refused"  # 4xx: a wrong key, an unknown model, a question too long
     FAILED = "failed"  # 5xx, or no connection
-    STOPPED = "stopped"  # we were told to stop meanwhile
+    STOPPED = "stopped"  # cancelled while it ran
 
 
 class LlmCall(Struct, frozen=True):
@@ -38,7 +38,7 @@ class LlmCall(Struct, frozen=True):
     prompt_tokens: int
     completion_tokens: int
     duration_ms: float
-    cost_usd: float | None = None  # None: nobody told us this model's price
+    cost_usd: float | None = None  # None: the price of this model is not known
     error: str | None = None
     user_id: str | None = None
     request_id: str | None = None

@@ -1,4 +1,4 @@
-"""What showing memories cost, and what came of it."""
+"""What injections of memories cost, and their results."""
 
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -91,7 +91,7 @@ class CitationStat(Struct, frozen=True):
 
 
 class Use(NamedTuple):
-    """What came of showing memories. Citations and echoes of showings are counted where the showing was.
+    """The results of injections. Their citations and echoes are counted at the time of the injection.
 
     A tuple, as thousands are read at once.
     """
@@ -104,7 +104,7 @@ class Use(NamedTuple):
     echoed_tokens: int = 0
     citations: int = 0
     echoes: int = 0
-    judged_shown: int = 0  # those that were cited, or could have been: by agents of a version that had cited before
+    judged_shown: int = 0  # those cited, or that could have been: by agents of a version that had cited before
     judged_tokens: int = 0
     first_at: Millis | None = None
     last_at: Millis | None = None
@@ -114,12 +114,12 @@ class Use(NamedTuple):
 
     @property
     def wasted_tokens(self) -> int:
-        """Spent on showings that nobody cited."""
+        """Tokens of injections that were not cited."""
         return self.tokens - self.cited_tokens
 
     @property
     def idle_tokens(self) -> int:
-        """Of those, the ones that speak against a memory: an agent that cites did not cite it."""
+        """Of those, the ones that count against a memory: the agent cites, but did not cite it."""
         return self.judged_tokens - self.cited_tokens
 
 

@@ -13,15 +13,15 @@ from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.operations.failure import FailureGroup, GroupState
 from acumen.model.times import HOUR_MS, MINUTE_MS
 
-# A source that was heard in fewer hours of a week has no habit that it could break.
+# A source that reported in fewer hours of a week has no rhythm that it could break.
 HABIT_HOURS = 6
 # Silent for this many times its longest pause of the week, it has broken its habit.
 SILENT_BY = 1.5
 # A step that failed so often has not just had bad luck.
 FAILING_FROM = 2
-# Nor has a model that left so many questions unanswered, one after the other.
+# A model counts as failing after this many unanswered questions in a row.
 UNANSWERED_FROM = 3
-# Work that is due for so long is done by nobody.
+# Work that is due for this long has no worker.
 LATE_MS = HOUR_MS
 QUOTED = 200
 
@@ -57,7 +57,7 @@ class DeliveryState(StrEnum):
 
 
 class Delivery(Struct, frozen=True):
-    """One message to the webhook: what it says, and what became of it."""
+    """One message to the webhook: its text, and its delivery status."""
 
     id: str
     alert_id: str
@@ -72,7 +72,7 @@ class Delivery(Struct, frozen=True):
 
 
 def silent(source: str, hours: Sequence[int], last: Millis, at: Millis, least_ms: int) -> Problem | None:
-    """`hours` are those of the last week in which the source was heard, `last` is when it was heard last."""
+    """`hours` are those of the last week in which the source reported, `last` is when it reported last."""
     if len(hours) < HABIT_HOURS:
         return None
     pause = max((later - earlier for earlier, later in pairwise(hours)), default=HOUR_MS)
@@ -91,11 +91,11 @@ def escalating(group: FailureGroup) -> Problem | None:
 
 
 def analysis_failing(event: str, jobs: Sequence[Job], at: Millis) -> Problem | None:
-    """Of the jobs of one fact: those that were given up, fail again and again, or wait for nobody."""
+    """Of the jobs of one type: those that were given up, fail repeatedly, or wait without a worker."""
     stuck = [job for job in jobs if _is_stuck(job, at)]
     if not stuck:
         return None
-    cause = next((job.last_error for job in stuck if job.last_error), "nobody works at it")
+    cause = next((job.last_error for job in stuck if job.last_error), "no worker runs it")
     message = f"{len(stuck)} analysis job(s) of kind {event} fail: {cause[:QUOTED]}"
     return Problem(AlertKind.ANALYSIS, event, message, {"jobs": len(stuck)})
 

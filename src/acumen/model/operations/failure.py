@@ -14,7 +14,7 @@ from acumen.model.times import DAY_MS, MINUTE_MS
 NEW_MS = DAY_MS
 # Escalating: more in this hour than three times the median hour of a week, and more than a handful.
 ESCALATES_BY, ESCALATES_FROM, WEEK_HOURS = 3, 5, 168
-# So many failures since the last analysis are worth another.
+# This many failures since the last analysis cause another.
 WORTH_ANALYSING = 3
 # One bad session is an accident; two are a pattern.
 LEAST_SESSIONS = 2
@@ -58,7 +58,7 @@ def state_after(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[
 
 
 def may_escalate(group: FailureGroup, at: Millis) -> bool:
-    """What is new grows by itself; only then can it grow beyond what is usual."""
+    """A new group always grows; growth counts only beyond what is usual."""
     return at - group.first_seen >= NEW_MS
 
 

@@ -1,4 +1,4 @@
-"""What an agent did and how it ended: the deed behind the words."""
+"""A recorded tool or gateway call and its result."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -32,7 +32,7 @@ class OperationStatus(StrEnum):
 
 
 class Operation(NamedTuple):
-    """As it is stored: secrets are taken out, and what failed has its group. None means that nobody said.
+    """As stored: secrets are removed, and a failure has its group. None means not reported.
 
     A tuple, since ten thousand come in a second and a frozen dataclass takes ten times as long to make.
     """
@@ -92,7 +92,7 @@ def skew(started_at: Millis | None, received_at: Millis) -> int | None:
 
 
 class Stored(StrEnum):
-    """What became of an operation that was sent."""
+    """What happened to an operation that was sent."""
 
     STORED = "stored"
     KNOWN = "known"  # the very same was stored before

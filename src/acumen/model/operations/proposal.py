@@ -42,7 +42,7 @@ class Analysis(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """One per key. Whether it is approved is told by its playbook."""
+    """One per key. Whether it is approved is a field of its playbook."""
 
     key: str
     about: About

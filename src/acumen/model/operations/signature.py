@@ -4,7 +4,7 @@ import hashlib
 
 from msgspec import Struct
 
-# Whatever changes which failures are one changes this; groups of an older version keep their ids.
+# A change to how failures are grouped changes this; groups of an older version keep their ids.
 VERSION = "g4"
 ANY = "<*>"
 

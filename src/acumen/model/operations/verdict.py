@@ -7,7 +7,7 @@ from acumen.model.operations.proposal import confidence, level
 
 
 class VerdictFinding(Struct, frozen=True):
-    """The signature says what kind of fault it is, wherever it is found."""
+    """The signature determines the kind of fault, independent of where it occurs."""
 
     op_id: str
     subject: str

@@ -27,7 +27,7 @@ class ActionKind(StrEnum):
     SNOOZE = "snooze"  # do not flag it before a time
     MARK_USEFUL = "mark_useful"
     DISMISS = "dismiss"  # do not flag it for these numbers
-    CHANGE_SCOPE = "change_scope"  # for whom it counts
+    CHANGE_SCOPE = "change_scope"  # the users and agents it applies to
     DELETE = "delete"
     CONFIGURE = "configure"  # other thresholds for all memories
     SETTLE_CONFLICT = "settle_conflict"  # of two memories in conflict keep one, or both
@@ -63,7 +63,7 @@ class Target(Struct, frozen=True):
 
 
 class ActionScope(Struct, frozen=True):
-    """For whom a lesson shall count: for everyone instead of one user, or for agents of another version."""
+    """The new scope of a lesson: everyone instead of one user, or agents of another version."""
 
     everyone: bool = False
     agent_version: str | None = None

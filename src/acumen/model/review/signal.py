@@ -37,12 +37,12 @@ class ReviewWindow:
 
     @cached_property
     def covered(self) -> bool:
-        """Whether counting speaks for the whole of it."""
+        """Whether usage was counted for the whole period."""
         return self.covered_since is not None and self.covered_since <= self.since
 
     @cached_property
     def counted_days(self) -> float:
-        """For how long of it use was counted; at least a day, lest a first hour is taken for a habit."""
+        """For how long of it usage was counted, in days; at least 1, so that a first hour is not extrapolated."""
         since = self.at if self.covered_since is None else max(self.since, self.covered_since)
         return max(1.0, (self.at - since) / DAY_MS)
 
@@ -51,7 +51,7 @@ class ReviewWindow:
         return use.tokens / days_in_use(use.first_at, self.at, self.counted_days)
 
 
-# Texts are looked at this closely whatever an org has set, so that what other thresholds would flag is known at once.
+# Texts are scanned down to these bounds regardless of an org's settings, so that other thresholds apply at once.
 LOOKED_AT_TOKENS = 50
 LOOKED_AT_SIMILARITY = 0.85
 
@@ -81,7 +81,7 @@ class ScannedSignal(Struct, frozen=True):
     since: Millis
 
 
-class Twin(Struct, frozen=True):
+class DuplicateOf(Struct, frozen=True):
     """Another memory that says nearly the same."""
 
     id: str
@@ -97,7 +97,7 @@ class SignalEvidence(NamedTuple):
     use: Use = Use()
     replaced: Replaced | None = None
     flags: Sequence[ScannedSignal] = ()
-    twins: Sequence[Twin] = ()
+    duplicates: Sequence[DuplicateOf] = ()
     conflicts: Sequence[OpenConflict] = ()  # those in which it is the newer memory
 
 

@@ -139,7 +139,7 @@ def _quotes_purged(tx: Tx, lesson: Proposal, gone: Sequence[Operation]) -> bool:
 
 
 def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:
-    """Enough remaining evidence is analysed again; nobody has approved the result yet."""
+    """Enough remaining evidence is analysed again; the result is not approved yet."""
     tx.proposals.delete(lesson.key)
     tx.memories.delete(Kind.AGENT_PLAYBOOK, [str(lesson.playbook_id)], PURGED)
     if left is None:

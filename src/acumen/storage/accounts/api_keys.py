@@ -40,7 +40,7 @@ def by_secret(conn: sa.Connection, secret: str) -> ApiKey | None:
 
 
 def by_id(conn: sa.Connection, key_id: str) -> ApiKey | None:
-    """For whoever has proved before that they hold it."""
+    """For callers that have already been authenticated with it."""
     row = conn.execute(sa.select(api_keys).where(api_keys.c.key_id == key_id)).first()
     return _key(row) if row else None
 

@@ -18,7 +18,7 @@ class Erasure:
         self._scope = scope
 
     def find_ids(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> dict[str, list[str]]:
-        """Of every row that names the user, in whatever table it stands; tables of tomorrow are no exception."""
+        """Of every row that names the user, in any table; tables that are added later are included."""
         ids_by_table = {
             table.name: self._ids(table, table.c.user_id == user)
             for table in metadata.sorted_tables

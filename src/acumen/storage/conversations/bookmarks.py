@@ -60,12 +60,12 @@ class Bookmarks:
         return InteractionId(row[0] if row else 0)
 
     def delete_run(self, run_id: RunId) -> None:
-        """How far a run had come, which nobody needs when it is over."""
+        """The bookmarks of a run, which are not needed when it is over."""
         s = self._scope
         s.delete(bookmarks, bookmarks.c.extractor.startswith(of_run(run_id, ""), autoescape=True))
 
     def move(self, user: UserId, extractor: str, last_seen: InteractionId, to: InteractionId) -> None:
-        """Conflict when somebody else has moved it since it was `seen`: their work stands, ours is dropped.
+        """Raises Conflict when another transaction has moved it since `last_seen`: their work counts, ours is dropped.
 
         The same when what was read has been erased meanwhile: nothing may be learned from it any more.
         """

@@ -36,7 +36,7 @@ class RequestUsers:
         self._scope = scope
 
     def find(self, criteria: RequestFilter) -> list[UserId]:
-        """Everybody with a request that fits and may be learned from, by name."""
+        """Users with a matching request that may be learned from, by name."""
         c = requests.c
         query = sa.select(c.user_id).where(
             c.org_id == self._scope.org, sa.not_(c.evaluation_only), *_conditions(criteria)

@@ -68,7 +68,7 @@ class SessionRecords:
         return self._scope.first(query.limit(1)) is not None
 
     def find_users(self, session: SessionId, limit: int) -> list[UserId]:
-        """Whose session it is; ids being the callers' own, there may be several, the last to speak first."""
+        """The users of a session; ids are the callers' own, so there may be several, the most recent first."""
         c = requests.c
         query = self._scope.select(c.user_id).where(c.session_id == session).group_by(c.user_id)
         newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)

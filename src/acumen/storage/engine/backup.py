@@ -58,7 +58,7 @@ def last(settings: Settings) -> Backup | None:
 
 def _copy(source: Path, part: Path) -> None:
     part.unlink(missing_ok=True)
-    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # as nobody else may read the original
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # for its owner only, like the original
     try:
         with contextlib.closing(dbapi2.connect(str(source), timeout=10)) as conn:
             conn.execute("VACUUM INTO ?", (str(part),))

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from acumen.storage.engine.compiled_statement import Form, translated
 
-# SQLite is given so many rows in a statement. What is left over goes by powers of two, so that there are few texts.
+# SQLite is given this many rows per statement. The remainder is split by powers of two, so that there are few texts.
 MOST_ROWS = 128
 MOST_FORMS = 500
 _ROW = re.compile(r"VALUES \((?:%\(\w+\)s|[^)])*\)")

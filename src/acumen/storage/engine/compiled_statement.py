@@ -114,7 +114,7 @@ def _into(compiled: Any) -> Callable[[Row], Any]:
 class SelectByIds:
     """A SELECT of rows by their ids, within one org; of whole rows, unless only some columns are wanted.
 
-    `where` is asked of them besides. Held rows are changed by nobody else before COMMIT.
+    `where` is an additional condition. Rows that are held do not change before COMMIT.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class SelectByIds:
         self._read = _RowReader(self._columns)
 
     def rows(self, conn: sa.Connection, org: str, ids: Sequence[Any], **more: Any) -> list[Row]:
-        """Those that exist, by the names of their columns; `more` fills the gaps of `where`."""
+        """The rows that exist, by the names of their columns; `more` fills the gaps of `where`."""
         if not ids:
             return []
         # Asked for in few sizes, so that few texts are compiled: to ask for an id again finds nothing more.

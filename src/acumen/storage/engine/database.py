@@ -38,7 +38,7 @@ class Database(Protocol):
         ...
 
     def contains_text(self, column: Any, text: str) -> sa.ColumnElement[bool]:
-        """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
+        """Whether the text is anywhere in the column, ignoring case; of any length."""
         ...
 
     def json_rows(self, objects: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
@@ -48,7 +48,7 @@ class Database(Protocol):
     def join_first(
         self, base: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
-        """Each row of what is known, `left` among it, beside the first of `right` by a column of those that fit.
+        """Each row of what is known, `left` among it, joined to the first of `right` by a column of those that fit.
 
         Where none does, its columns are null.
         """

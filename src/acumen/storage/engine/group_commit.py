@@ -89,7 +89,7 @@ class GroupCommit:
             with conn.begin():
                 return [_run_in_savepoint(conn, waiting) for waiting in batch]
         except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
-            # The commit itself failed: nobody's write is stored, so everybody hears of it.
+            # The commit itself failed: no write is stored, so all callers get the error.
             self._drop_connection()
             return [_Outcome(waiting, error=translated(wrong)) for waiting in batch]
 

@@ -98,7 +98,7 @@ class Postgres:
     def join_first(
         self, base: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
-        """By LATERAL: what SQLite is told instead, Postgres would answer by reading all of `right`."""
+        """By LATERAL: with SQLite's form of the query, Postgres would read all of `right`."""
         query = sa.select(right).where(*fits(right.c)).order_by(right.c[by]).limit(1)
         nearest = query.correlate(left).lateral("first")
         return base.outerjoin(nearest, sa.true()), nearest.c
@@ -137,7 +137,7 @@ class Postgres:
         return self._engine
 
     def close(self) -> None:
-        """Finishes what was handed in, then lets go of the connections."""
+        """Finishes the writes under way, then closes the connections."""
         self._threads.shutdown()
         self._engine.dispose()
 

@@ -1,4 +1,4 @@
-"""What every repository stands on: a connection bound to one org.
+"""The base of every repository: a connection bound to one org.
 
 Lock order. Postgres runs many transactions at once; no cycle of waiting is possible, because all of them take their
 locks in this order, and SQLite has one writer:
@@ -10,7 +10,7 @@ locks in this order, and SQLite has one writer:
 3. Rows. A transaction that does not hold the org writes the rows of one statement sorted by their key.
 4. Jobs (`Jobs.write`), as the last statement of the transaction, sorted by their waiting key. Workers lease, recover
    and finish jobs of all orgs in transactions of their own, which touch nothing but jobs: they wait only for waiting
-   keys, in the same order, and skip rows that somebody else holds.
+   keys, in the same order, and skip rows that another transaction holds.
 
 A transaction that takes locks in another order raises `LockOrderViolated`, on both databases.
 """
@@ -39,7 +39,7 @@ def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
 def org_of(id_column: sa.Column[Any]) -> sa.ColumnElement[str]:
     """The org of rows that are asked for by their ids.
 
-    Where the id is a key by itself, the org is only checked on what was found: SQLite, which keeps no statistics,
+    Where the id alone is a key, the org is checked on the result only: SQLite, which keeps no statistics,
     would rather walk an index over the whole org than fetch a few rows by their numbers.
     """
     table = id_column.table
@@ -90,7 +90,7 @@ class OrgScope(Struct, frozen=True):
         return [], int(self.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
 
     def require_org_lock(self) -> None:
-        """Up to COMMIT nobody else of this org changes what search reads.
+        """Up to COMMIT no other transaction of this org changes what search reads.
 
         Takes no lock, but checks that the transaction began with it.
         """
@@ -98,7 +98,7 @@ class OrgScope(Struct, frozen=True):
             raise LockOrderViolated(f"The transaction has to begin with the lock of org {self.org!r}.")
 
     def lock_user(self, user: str) -> None:
-        """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
+        """Up to COMMIT no other transaction publishes for this user, learns from them or erases them."""
         self.lock_users([user])
 
     def lock_users(self, users: Collection[str]) -> None:
@@ -117,7 +117,7 @@ class OrgScope(Struct, frozen=True):
             self.conn.execute(sa.insert(table), [self.stamp(row) for row in rows])
 
     def insert_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
-        """Those that are not there yet; how many that were."""
+        """Adds the rows that do not exist yet; returns how many were added."""
         stamped = [self.stamp(row) for row in rows]
         insert = self.db.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
         return self.conn.execute(insert, stamped if len(stamped) > 1 else stamped[0]).rowcount if stamped else 0
@@ -148,12 +148,12 @@ class OrgScope(Struct, frozen=True):
 
 
 def value_of(kind: type[D], row: Any, /, **fields: Any) -> D:
-    """A value from a row: fields called like a column are that column's, the others are told."""
+    """A value from a row: fields named like a column are that column's, the others are arguments."""
     same = set(kind.__struct_fields__) - fields.keys()
     return kind(**{name: getattr(row, name) for name in same}, **fields)
 
 
 def row_of(table: sa.Table, value: Any, /, **columns: Any) -> dict[str, Any]:
-    """A row from a value: columns called like a field are that field's, the others are told."""
+    """A row from a value: columns named like a field are that field's, the others are arguments."""
     same = (name for name in table.c.keys() if name not in columns and hasattr(value, name))  # noqa: SIM118 - no dictionary
     return {**{name: getattr(value, name) for name in same}, **columns}

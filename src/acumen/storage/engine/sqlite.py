@@ -36,13 +36,13 @@ class Sqlite:
         self._writing = _engine(path, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
         self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
-        self._idle: list[sa.Connection] = []  # readers' own, the one last used last: it has its pages at hand
+        self._idle: list[sa.Connection] = []  # readers' own, the one last used last: its page cache is warm
         self._writer = GroupCommit(self._writing, most_waiting)
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
 
-    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:  # noqa: ARG002 - the twin's
+    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:  # noqa: ARG002 - as Postgres
         return await self._writer.write(fn)
 
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -72,7 +72,7 @@ class Sqlite:
     def lock(self, conn: sa.Connection, *keys: str) -> None:
         """One writer: everything is in order already."""
 
-    def planned_for_many(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - the twin's
+    def planned_for_many(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - as Postgres
         """It has no statistics to be misled by."""
         return nullcontext()
 
@@ -101,7 +101,7 @@ class Sqlite:
         return self._writing
 
     def close(self) -> None:
-        """Finishes what was handed in, then lets go of the file."""
+        """Finishes the writes under way, then closes the file."""
         self._writer.close()
         self._readers.shutdown()
         for conn in self._idle:

@@ -14,7 +14,7 @@ PRIMARY_CODE = 0xFF
 
 
 def is_of_the_database(wrong: BaseException) -> bool:
-    """Locked, full, unreadable or damaged; a statement that is wrong by itself is another matter."""
+    """Locked, full, unreadable or damaged, as opposed to a statement that is wrong."""
     return isinstance(wrong, sa.exc.OperationalError) or type(wrong) is sa.exc.DatabaseError
 
 

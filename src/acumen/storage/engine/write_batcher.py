@@ -9,12 +9,12 @@ from acumen.errors import Unavailable
 I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
 O = TypeVar("O")  # noqa: E741 - what is answered
 
-# So many things of all callers: enough to share, few enough that the first does not wait long.
+# Limit for all callers together: enough to share a write, few enough that the first does not wait long.
 MOST_AT_ONCE = 1_000
 
 
 class WriteBatcher(Generic[I, O]):
-    """While one write is under way, those who come wait; the next takes them all."""
+    """While one write is under way, callers wait; the next write takes all of them."""
 
     def __init__(self, write: Callable[[Sequence[I]], Awaitable[Sequence[O]]], most_waiting: int) -> None:
         self._write = write
@@ -53,8 +53,8 @@ class WriteBatcher(Generic[I, O]):
     async def _answer(self, group: Sequence[tuple[I, asyncio.Future[O]]]) -> None:
         try:
             answers = await self._write([item for item, _ in group])
-        except Exception as wrong:  # noqa: BLE001 - told to whoever caused it
-            if len(group) > 1 and not isinstance(wrong, Unavailable):  # one has it coming; the others shall not suffer
+        except Exception as wrong:  # noqa: BLE001 - raised to the caller that caused it
+            if len(group) > 1 and not isinstance(wrong, Unavailable):  # one caused it; the others are retried
                 for member in group:
                     await self._answer([member])
                 return

@@ -19,7 +19,7 @@ from acumen.storage.tables import jobs
 LOSSES_PER_FAILURE = 20
 # As many are looked at when one is.
 MOST_LOST = 100
-# Both make a user's turns be read, and nobody shall read the same turns twice at once.
+# Both read a user's turns, and must not read the same turns at once.
 ABOUT_A_USER = (Published.name, SessionEnded.name)
 
 
@@ -82,7 +82,7 @@ class JobQueue:
         return self._delete(jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
 
     def delete_user(self, user: UserId) -> int:
-        """What was to be done about a user; the schedule is nobody's, whatever the user is called.
+        """What was to be done about a user; the schedule belongs to no user, even one with its name.
 
         A job that a worker leases or ends at this very moment is left to it: nothing is left of the user for it to do.
         """
@@ -120,17 +120,17 @@ class JobLeases:
         return None if run_at is None else Millis(run_at)
 
     def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
-        """Takes due jobs whose scope nobody else is working on."""
+        """Takes due jobs whose scope no other worker has leased."""
         self._recover_lost(attempts)
         return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
 
     def claim_event(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
-        """The job of this very event, if it is due and nobody has it."""
+        """The job of this very event, if it is due and not leased."""
         this = {"org": org, "event": event.name, "scope": event.scope}
         return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
 
     def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
-        """Of those that only one worker at a time may be at, the first."""
+        """The first of the jobs that only one worker at a time may run."""
         first: dict[object, Row] = {}
         for row in due:
             first.setdefault(_lane(row), {**row, "state": JobState.RUNNING, "attempts": row["attempts"] + 1})
@@ -139,7 +139,7 @@ class JobLeases:
         return [_job(SimpleNamespace(**row)) for row in first.values()]
 
     def renew_leases(self, owner: str, ids: Sequence[int], until: Millis) -> None:
-        """Only those named: a job whose end could not be written shall come back."""
+        """Only the named jobs: a job whose end could not be stored must run again."""
         self._conn.execute(
             sa.update(jobs)
             .where(jobs.c.lease_owner == owner, jobs.c.state == JobState.RUNNING, jobs.c.job_id.in_(ids))
@@ -188,13 +188,13 @@ class JobLeases:
         """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
         job = self._conn.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).one()
         key = _waiting_key(job.org_id, job.event, job.scope)
-        twin = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
-        if twin is None:
+        same_job = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
+        if same_job is None:
             waiting = {"state": JobState.WAITING, "waiting_key": key, "lease_owner": None}
             self._set([job_id], **waiting, last_error=cause, run_at=at)
             return
         self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job_id))
-        self._set([twin.job_id], attempts=job.attempts, last_error=cause, run_at=at)
+        self._set([same_job.job_id], attempts=job.attempts, last_error=cause, run_at=at)
 
     def _set(self, ids: Sequence[int], **values: Any) -> None:
         self._conn.execute(sa.update(jobs).where(jobs.c.job_id.in_(ids)).values(updated_at=self._at, **values))
@@ -225,7 +225,7 @@ def _lost() -> sa.Select[Any]:
 
 
 def _held(query: sa.Select[Any]) -> CompiledSelect:
-    """So many as nobody else holds, ours until COMMIT."""
+    """The jobs that no other worker holds, up to the limit; locked until COMMIT."""
     return CompiledSelect(
         query.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True, of=jobs)
     )

@@ -40,7 +40,7 @@ class RunItems:
         return RunProgress(sum(counts.values()), counts.get(ItemState.DONE, 0), counts.get(ItemState.FAILED, 0))
 
     def add_counts(self, run_id: RunId, item: str, counts: Mapping[str, int]) -> None:
-        """Adds to what has come of an item so far; whoever writes holds off others who are at the same item."""
+        """Adds to the counts of an item; the row is locked against other writers of the same item."""
         summed = Counter(self.get_counts(run_id, item))
         summed.update(counts)
         self._scope.update(run_items, _c.run_id == run_id, _c.item == item, detail=dict(summed))
@@ -60,6 +60,6 @@ class RunItems:
         self._scope.update(run_items, _c.run_id == run_id, _c.place == place, state=ItemState.FAILED, error=error)
 
     def delete_user(self, user: str, beginning: str) -> None:
-        """The user's own, and those that begin so, whatever became of them: what they name is erased."""
+        """The user's own items, and items with this prefix, in any state: what they name is erased."""
         theirs = sa.func.substr(_c.item, 1, len(beginning)) == beginning
         self._scope.delete(run_items, sa.or_(_c.item == user, theirs))

@@ -73,7 +73,7 @@ class Runs:
         return self._run(run_id) if begun else None
 
     def request_cancel(self, run_id: RunId) -> Run:
-        """It stops before its next item; one that has not begun is over at once, and nobody begins it meanwhile."""
+        """It stops before its next item; one that has not begun is over at once, and cannot be begun meanwhile."""
         run = self._set(run_id, cancel_asked=True)
         return self.finish(run_id, RunState.CANCELLED, {}) if run.state is RunState.QUEUED else run
 
@@ -82,7 +82,7 @@ class Runs:
         return self._set(run_id, state=state, result=dict(result), cause=cause, **over)
 
     def erase_user(self, user: str) -> None:
-        """For whom it was asked; a run for nobody else is over as soon as it goes on."""
+        """Removes the user from requests; a run for this user is cancelled before its next item."""
         for row in self._scope.all(self._scope.select(runs)):
             if (row.request or {}).get("user_id") == user:
                 stop = row.cancel_asked or row.active_key is not None

@@ -25,7 +25,7 @@ from acumen.storage.tables import (
 Snapshot = Mapping[str, Any]
 ERASED = "(erased)"
 _Test = Callable[[Snapshot], bool]
-# Of a snapshot, what may hold somebody's words.
+# Fields of a snapshot that may hold personal text.
 _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
 _LISTS = ("added", "updated", "removed")
 

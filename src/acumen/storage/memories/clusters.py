@@ -29,7 +29,7 @@ class Clusters:
         return self._scope.first(self._scope.select(_c.cluster_id).where(*same).limit(1)) is not None
 
     def lock(self) -> None:
-        """From here to COMMIT nobody else changes shared lessons or takes their sources away."""
+        """Up to COMMIT no other transaction changes shared lessons or removes their sources."""
         s = self._scope
         s.db.lock(s.conn, f"clusters:{s.org}")
 
@@ -45,8 +45,8 @@ class Clusters:
         return {lesson: taught[lesson] & set(cluster.members) for lesson, cluster in now.items()}
 
     def upsert(self, cluster: Cluster) -> None:
-        """Files it. Its members are sources of its lesson from now on, also when they leave the cluster: whatever
-        once went into a lesson may still be found in its history.
+        """Its members are sources of its lesson from now on, also when they leave the cluster: what once went into a
+        lesson may still be in its history.
         """
         key = {"cluster_id": cluster.id}
         fixed = {"agent_version": cluster.agent_version, "name": cluster.name}
@@ -70,12 +70,12 @@ class Clusters:
         self._sources.delete_lessons(lessons)
 
     def delete_all(self) -> None:
-        """Every lesson is gone, and whoever aggregates next begins anew."""
+        """Every lesson is deleted, and the next aggregation starts from scratch."""
         for table in (clusters, agent_playbook_sources, aggregation_bookmarks):
             self._scope.delete(table)
 
     def find_users(self, members: Sequence[PlaybookId]) -> dict[PlaybookId, UserId]:
-        """Who teaches these user playbooks, of those that exist."""
+        """The users of these user playbooks, of those that exist."""
         c = user_playbooks.c
         query = self._scope.select(c.playbook_id, c.user_id)
         return {row[0]: UserId(row[1] or "") for row in self._scope.all_in(query, c.playbook_id, members)}

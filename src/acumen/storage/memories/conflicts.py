@@ -28,7 +28,7 @@ class Conflicts:
         self._scope = scope
 
     def add(self, conflict: Conflict) -> bool:
-        """False when the two are linked already, in whichever state."""
+        """False when the two are linked already, in any state."""
         if any({link.older, link.newer} == {conflict.older, conflict.newer} for link in self.find([conflict.newer])):
             return False
         self._scope.conn.execute(sa.insert(conflicts).values(self._scope.stamp(_row(conflict))))

@@ -45,7 +45,7 @@ class LessonSources:
         return {PlaybookId(row[0]) for row in self._scope.all(self._scope.select(_c.agent_playbook_id).distinct())}
 
     def find_withheld(self) -> set[str]:
-        """User playbooks whose sharing a person has rejected, and that no other shared lesson stands for."""
+        """User playbooks whose sharing a person has rejected, and that are in no other shared lesson."""
         lesson = agent_playbooks.c
         rejected = sa.case((lesson.approval == str(Approval.REJECTED), 0), else_=1)
         query = (

@@ -31,7 +31,7 @@ ERASED = "(erased)"
 # The operation of an event that links a memory to one that it may disagree with; the memory itself stays as it is.
 CONFLICT = "conflict"
 
-# Operations that are one kind of change, whatever the cause.
+# Operations that are one kind of change, for any cause.
 _KIND_OF_OP = {
     "add": ChangeKind.LEARNED,
     CONFLICT: ChangeKind.CONFLICT,
@@ -44,7 +44,7 @@ _KIND_OF_OP = {
     str(Status.ARCHIVE_IN_PROGRESS): ChangeKind.ARCHIVED,
     str(Status.CURRENT): ChangeKind.RESTORED,
 }
-# Of the operation "change", the cause tells.
+# For the operation "change", the cause decides.
 _KIND_OF_CAUSE = {
     Cause.RESTATED: ChangeKind.RESTATED,
     Cause.REFINED: ChangeKind.REFINED,
@@ -73,7 +73,7 @@ _CHANGE = _change_kind()
 
 
 def _is_of(kinds: Collection[ChangeKind]) -> sa.ColumnElement[bool]:
-    """Where the operation tells the kind, the snapshots need not be read."""
+    """Where the operation determines the kind, the snapshots need not be read."""
     op = lineage.c.op
     by_op = op.in_([name for name, kind in _KIND_OF_OP.items() if kind in kinds])
     others = [str(kind) for kind in kinds if kind not in _KIND_OF_OP.values()]
@@ -129,7 +129,7 @@ class Lineage:
     def record_moved(self, kind: Kind, owners: sa.Select[Any], move: tuple[Status, Status], because: Because) -> None:
         """Many memories went from one status to another; `owners` selects their ids and users.
 
-        Of each only the status is told, for nothing else changed.
+        Of each only the status is recorded, for nothing else changed.
         """
         before, after = ({"status": str(status)} for status in move)
         event = {**_row(MemoryRef(kind, ""), str(move[1]), because, None), "before": before, "after": after}
@@ -138,7 +138,7 @@ class Lineage:
     def find_by_kind(self, kind: Kind, user: str | None, limit: int) -> list[dict[str, Any]]:
         """What happened to all memories of a kind, or to those of one user; the newest event first."""
         c = lineage.c
-        # Without a user, the newest events are at hand in the order of their ids; no index of the org's is of help.
+        # Without a user, events are read from the newest in the order of their ids; no index of the org's is of help.
         org = org_of(c.event_id) if user is None else c.org_id
         query = sa.select(lineage).where(org == self._scope.org, c.kind == str(kind))
         if user is not None:
@@ -186,7 +186,7 @@ class Lineage:
         )
 
     def record_outdated(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
-        """Deleted for a newer version: nobody asked for them to be forgotten, so what they said stays told."""
+        """Deleted for a newer version: this was no request to forget them, so their text stays in the lineage."""
         rows = [
             {**_row(MemoryRef(kind, name), "delete", because, _owner(memory)), "before": _snapshot(memory)}
             for name, memory in gone.items()
@@ -204,7 +204,7 @@ class Lineage:
         return {row.entity_id: row.before for row in rows}
 
     def find_earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
-        """Those that a newer version deleted, and that said what one of these says or rest on a turn of theirs."""
+        """Memories that a newer version deleted, and that said what one of these says or rest on a turn of theirs."""
         ids = []
         for user in {owner for memory in memories if (owner := _owner(memory))}:
             snapshots = [to_builtins(memory) for memory in memories if _owner(memory) == user]
@@ -231,7 +231,7 @@ class Lineage:
         self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *values], rows))
 
     def erase_words(self, kind: Kind, ids: Sequence[str]) -> None:
-        """That these memories were changed stays told; what they said is taken out."""
+        """Keeps the record that these memories were changed; removes their text."""
         for batch in in_batches(ids):
             self._forget_words(kind, lineage.c.entity_id.in_(batch))
 
@@ -261,7 +261,7 @@ def _row(ref: MemoryRef, op: str, because: Because, user: str | None) -> dict[st
 
 
 def words_of(snapshot: Mapping[str, Any]) -> str:
-    """What a memory said, as it is told in its lineage."""
+    """The text of a memory, as recorded in its lineage."""
     return str(snapshot["lesson"]["content"] if "lesson" in snapshot else snapshot["content"])
 
 

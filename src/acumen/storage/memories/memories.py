@@ -92,7 +92,7 @@ class Memories:
             self._conflicts.reopen([ref])
 
     def get_titles(self, refs: Iterable[MemoryRef]) -> dict[MemoryRef, str]:
-        """Of those that exist."""
+        """Deleted memories are left out."""
         by_kind: dict[Kind, list[str]] = {}
         for ref in refs:
             by_kind.setdefault(ref.kind, []).append(ref.id)
@@ -124,7 +124,7 @@ class Memories:
         return moved
 
     def delete(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
-        """Complete: no words of the memory stay behind, in search or in its lineage; nor of one that was outdated."""
+        """Complete: no text of the memory is left, in search or in its lineage; the same for outdated versions."""
         gone = self._take_out(kind, ids)
         self._lineage.record_deleted(kind, gone, because)
         outdated = self._lineage.find_outdated(kind, ids=[memory_id for memory_id in ids if memory_id not in gone])
@@ -132,7 +132,7 @@ class Memories:
         return len(gone) + len(outdated)
 
     def delete_outdated(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
-        """Deletes what a newer version takes the place of; its lineage still tells what it said."""
+        """Deletes what a newer version replaces; its text stays in the lineage."""
         gone = self._take_out(kind, ids)
         self._lineage.record_outdated(kind, gone, because)
         return len(gone)

@@ -80,8 +80,8 @@ class MemoryBrowser:
     def count_by_age(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
         """Current memories by when they were made and when they were last shown.
 
-        A bucket is the number of edges that a time lies before, edges from the latest to the earliest; what was never
-        shown lies before all of them, and one more.
+        A bucket is the number of edges after a time, with edges from the latest to the earliest; memories that were
+        never shown are in one more, after the last.
         """
         counts: dict[tuple[int, int], int] = {}
         for mapping in MEMORY_TABLES.values():
@@ -98,7 +98,7 @@ class MemoryBrowser:
         return counts
 
     def find_agent_versions(self, limit: int) -> list[str]:
-        """Those that playbooks are for."""
+        """Users that have playbooks."""
         parts = [
             sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
             for mapping in (MEMORY_TABLES[Kind.USER_PLAYBOOK], MEMORY_TABLES[Kind.AGENT_PLAYBOOK])

@@ -40,7 +40,7 @@ class MemoryTable(Struct, Generic[M], frozen=True):
 
     @property
     def owner(self) -> sa.ColumnElement[str]:
-        """The user it belongs to; null for what is everybody's."""
+        """The user it belongs to; null for shared lessons."""
         return self.table.c.user_id if "user_id" in self.table.c else sa.cast(sa.null(), sa.Text)
 
 
@@ -70,7 +70,7 @@ class MemoryRows(Generic[M]):
         return memories.get(memory_id)
 
     def get_many(self, ids: Sequence[str]) -> dict[str, M]:
-        """Those that exist; ids nobody has are left out."""
+        """The memories that exist; unknown ids are left out."""
         conn, org, query = self._scope.conn, self._scope.org, _by_ids(self._id)
         rows = [row for batch in self._parsed(ids) for row in query.rows(conn, org, batch)]
         return {str(row[self.mapping.id_column]): self.mapping.from_row(row) for row in rows}
@@ -89,7 +89,7 @@ class MemoryRows(Generic[M]):
         return [self.mapping.from_row(dict(row)) for row in self._scope.rows(query)]
 
     def find_current_ids(self, user: str) -> set[str]:
-        """Of a user, or of what is everybody's."""
+        """Of a user, or of shared lessons."""
         c = self._table.c
         query = sa.select(self.mapping.text_id).where(*self._mine(), c.status == str(Status.CURRENT))
         rows = self._scope.all(query.where(c.user_id == user) if "user_id" in c else query)
@@ -120,7 +120,7 @@ class MemoryRows(Generic[M]):
         return {str(row[0]): row[1] for row in rows}
 
     def find_superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
-        """Ids and owners of those that gave way to these, directly or in steps."""
+        """Ids and owners of memories that these superseded, directly or in steps."""
         c = self._table.c
         owners: dict[str, str | None] = {}
         while ids:
@@ -230,7 +230,7 @@ _WITHOUT_SUBJECT = {"subject": "", "value": "", "mentions": 1}
 
 
 def memory_row(table: sa.Table, memory: Any, **columns: Any) -> dict[str, Any]:
-    """Columns called like a field are that field's, in every kind the same way; the others are told."""
+    """Columns named like a field are that field's, in every kind the same way; the others are arguments."""
     shared = {"status": str(memory.status), "tags": memory.tags or None, **asdict(memory.origin)}
     turns = {"interaction_ids": getattr(memory, "interaction_ids", None) or None}
     category = {"category": str(memory.category)} if hasattr(memory, "category") else {}
@@ -241,9 +241,9 @@ _ORIGIN = itemgetter(*Origin.__struct_fields__)
 
 
 def reading(kind: type[M], id_column: str, complete: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], M]:
-    """How a row, which is used up by it, is read back: fields called like a column are that column's.
+    """How a row, which is used up by it, is read back: fields named like a column are that column's.
 
-    Those of one kind alone that are not, `complete` puts beside the columns.
+    `complete` adds the columns that only one kind has.
     """
     fields = itemgetter(*kind.__struct_fields__)  # type: ignore[attr-defined]
 

@@ -1,7 +1,7 @@
 """What search reads: words and vectors, numbered in the order of their commits.
 
-The numbers come from the org's row. Whoever takes one holds the org (see the lock order in `scope.py`), so numbers
-appear in the order in which they were taken.
+The numbers come from the org's row. A transaction that takes one locks the org (see the lock order in `scope.py`), so
+numbers appear in the order in which they were taken.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +17,12 @@ from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledSta
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import orgs, search_rows
 
-# A search that reads its scope anew takes about as long as so many rows take to be numbered.
+# A search that reads its scope again takes about as long as this many rows take to be numbered.
 FEW = 500
 
 
 class IndexVersion(Struct, frozen=True):
-    """How far search has read. A higher `generation` means: forget what you hold and read anew."""
+    """How far search has read. A higher `generation` means: drop the cache and read again."""
 
     generation: int
     seq: int
@@ -90,7 +90,7 @@ class SearchRows:
         return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in rows]
 
     def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
-        """Those that there are; what is gone is left out."""
+        """The rows that exist; deleted ones are left out."""
         c = search_rows.c
         query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
         return {row.entity_id: _row(row) for row in self._scope.all_in(query, c.entity_id, ids)}
@@ -103,7 +103,7 @@ class SearchRows:
         return [(row.kind, row.entity_id, row.seq) for row in rows]
 
     def count_after(self, version: IndexVersion, kinds: Sequence[str]) -> int:
-        """How many changed since then; all of them, if everybody has to read anew."""
+        """How many changed since then; all of them, if every cache has to be read again."""
         c = search_rows.c
         after = version.seq if version.generation == self.get_version().generation else 0
         return self._scope.count(search_rows, c.seq > after, c.kind.in_([str(kind) for kind in kinds]))
@@ -119,7 +119,7 @@ class SearchRows:
         _TOUCH.run(s.conn, [row])
 
     def touch_all(self, kind: str, ids: Sequence[str]) -> None:
-        """The same for a few; for many it is cheaper that everybody reads anew."""
+        """The same for a few; for many it is cheaper that every cache is read again."""
         if len(ids) > FEW:
             self.begin_generation()
             return
@@ -132,7 +132,7 @@ class SearchRows:
         return IndexVersion(self.get_version().generation, int(latest[0] or 0))
 
     def require_org_lock(self) -> None:
-        """Up to COMMIT nobody else of this org changes what search reads."""
+        """Up to COMMIT no other transaction of this org changes what search reads."""
         self._scope.require_org_lock()
 
     def mark_deleted(self, kind: str, owners: Mapping[str, str]) -> None:

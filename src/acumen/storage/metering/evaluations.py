@@ -32,7 +32,7 @@ class Evaluations:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    # --- how sessions ended, for whoever counts by it --------------------------------------------------------------
+    # --- outcomes of sessions, for callers that count by them ---------------------------------------------------------
 
     def find_verdicts(self, sessions: Sequence[SessionKey]) -> dict[SessionKey, SessionVerdict]:
         """The verdict that counts: stated by the caller, or else judged. Sessions without one are left out."""

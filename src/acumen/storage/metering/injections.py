@@ -17,7 +17,7 @@ from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledSta
 from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import injections, interactions, lineage, orgs, search_rows
 
-# Text that comes back later than this was more likely said anew than repeated.
+# Text that comes back later than this was more likely said again than repeated.
 ECHO_DAYS = 7
 ECHO_INJECTIONS = 50
 ERASED = "- (erased)"
@@ -45,7 +45,7 @@ class Injections:
         self._scope = scope
 
     def add(self, shown: Sequence[Injection]) -> None:
-        """As they were given; but for the words of what was deleted between the answer and now."""
+        """As they were given, without the text of memories that were deleted since the answer."""
         s = self._scope
         if not shown:
             return
@@ -121,7 +121,7 @@ class Injections:
 
         That they were shown stays counted. What belongs to a user was shown only to that user's agents.
         """
-        # Nobody writes down meanwhile what was shown a moment ago: `add` leaves out what it finds deleted.
+        # No concurrent write stores what was shown a moment ago: `add` leaves out what it finds deleted.
         self._scope.db.lock(self._scope.conn, f"meter:{self._scope.org}")
         if owners is None:
             self._scope.delete(injections)

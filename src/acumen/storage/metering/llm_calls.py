@@ -41,5 +41,5 @@ class LlmCalls:
         return self._scope.delete(llm_calls, llm_calls.c.created_at < before)
 
     def erase_user(self, user: str) -> int:
-        """What was spent stays counted; on whose behalf is no longer known, nor what went wrong with their words."""
+        """The cost stays counted; the user and the error text are removed."""
         return self._scope.update(llm_calls, llm_calls.c.user_id == user, user_id=None, request_id=None, error=None)

@@ -45,7 +45,7 @@ class SessionStatistics:
     def get_buckets(
         self, period: ReportPeriod, width: int, origin: int, sources: Sources = None
     ) -> list[tuple[Millis, Totals]]:
-        """Those that hold anything, in order, each under the time at which it begins. All times in milliseconds."""
+        """The periods with data, in order, each under the time at which it begins. All times in milliseconds."""
         start = ((evaluations.c.ended_at - origin) // width).label("bucket")
         query = sa.select(start, *_TOTALS).where(*self._ended(period, sources)).group_by(start).order_by(start)
         return [(Millis(origin + row.bucket * width), _totals(row)) for row in self._scope.all(query)]

@@ -30,7 +30,7 @@ class Usage:
         s = self._scope
         if not events:
             return
-        # What is new must be known for the sums, so nobody else counts meanwhile.
+        # New rows must be known for the sums, so no other transaction counts meanwhile.
         s.db.lock(s.conn, f"meter:{s.org}")
         new = self._unknown(events)
         if new:
@@ -147,14 +147,14 @@ class Usage:
         _BEGIN.run(self._scope.conn, [{"org": self._scope.org, "at": at}])
 
     def pause_metering(self) -> None:
-        """Counting stopped: whatever starts next cannot speak for the time before it."""
+        """Counting stopped: the next count does not cover the time before it."""
         stopped = {"metered_since": None, "updated_at": self._scope.at}
         self._scope.conn.execute(sa.update(orgs).where(orgs.c.org_id == self._scope.org).values(stopped))
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 
     def find_retention_start(self, before: Millis, most_rows: int) -> Millis | None:
-        """Whole days leave: those that ended before a moment, and the oldest until about `most_rows` are left.
+        """Deletes whole days: those that ended before a moment, and the oldest until about `most_rows` are left.
 
         None when there is nothing so old, and counting is said to be complete from no earlier on.
         """
@@ -178,7 +178,7 @@ class Usage:
         return gone
 
     def _first_day_of_last(self, rows: int) -> int:
-        """The day on which the last so many events began; 0 when there are not more than that."""
+        """The day on which the last `rows` events began; 0 when there are not more than that."""
         if self._scope.count(usage_events) <= rows:
             return 0
         day = usage_events.c.created_at // DAY_MS

@@ -63,7 +63,7 @@ class UsageCounters:
         _OPEN_LATEST_DAY.run(s.conn, new[False])
         add = _add_memories(s.db.insert)
         add.run(s.conn, rows)
-        for row in late:  # by itself, as Postgres changes no row twice in one statement
+        for row in late:  # one by one, as Postgres changes no row twice in one statement
             add.run(s.conn, [tuple(row.get(name, s.at) for name in _MEMORY_COLUMNS)])
         _MOVE_LATER_DAYS.run(s.conn, late)
 
@@ -119,7 +119,7 @@ class UsageCounters:
         return query.where(e.event_name.in_((SHOWN, CITED, ECHOED)), e.created_at >= since, e.created_at < until)
 
     def get_uses(self, kind: str, since: Millis, ids: Sequence[str] | None = None) -> dict[str, Use]:
-        """By memory; those that were never used are left out."""
+        """By memory; memories that were never used are left out."""
         used = self.select_by_memory(since, kind, ids)
         columns = [used.c[name] for name in (*MEMORY_COUNTS, *TIMES)]
         # `Use` begins with these very fields.
@@ -166,7 +166,7 @@ class UsageCounters:
     # --- forgetting ----------------------------------------------------------------------------------------------
 
     def expire(self, before_day: int) -> None:
-        """What is left of a memory's days still tells right: each knows how the counters stood when it began."""
+        """The remaining days of a memory stay correct: each stores the counters at its beginning."""
         gone = [self._scope.delete(table, table.c.day < before_day) for table in (memory_days, user_days)]
         if any(gone):
             left = sa.exists().where(*_same(memory_days.c, memory_totals.c))
@@ -321,7 +321,7 @@ def _add_users(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
 
 
 def _further(old: Any, new: Any, further: Any) -> Any:
-    """The new value where there was none, or where it lies further out."""
+    """The new value where there was none, or where it is further out."""
     return sa.case((sa.or_(old.is_(None), further), sa.func.coalesce(new, old)), else_=old)
 
 

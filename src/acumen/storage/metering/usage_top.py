@@ -13,7 +13,7 @@ from acumen.storage.engine.scope import OrgScope
 from acumen.storage.metering.usage_counters import UsageCounters
 from acumen.storage.tables import memory_totals, usage_events
 
-# Of the memories that were used most at all, so many times as are asked for tell what the last of those has at least.
+# The most used memories of all time, this many times the limit, give a lower bound for the last one of the page.
 TRIED = 4
 
 # A memory and a moment.

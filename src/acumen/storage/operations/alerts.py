@@ -16,7 +16,7 @@ class AlertLog:
         self._scope = scope
 
     def open(self, problem: Problem) -> Alert | None:
-        """None when somebody has opened it before."""
+        """None when it is open already."""
         s = self._scope
         alert = Alert(fresh_id("alert"), problem, s.at)
         columns = {"alert_id": alert.id, "open_key": f"{problem.kind}\x1f{problem.subject}", "closed_at": None}
@@ -24,7 +24,7 @@ class AlertLog:
         return alert if added else None
 
     def close(self, alert: Alert) -> bool:
-        """False when somebody has closed it before."""
+        """False when it is closed already."""
         c = alerts.c
         still = (c.alert_id == alert.id, c.closed_at.is_(None))
         return bool(self._scope.update(alerts, *still, closed_at=self._scope.at, open_key=None))

@@ -1,4 +1,4 @@
-"""The shelf that grouping looks on, in a transaction: what was asked once is remembered to its end."""
+"""The index that grouping uses, in a transaction: each answer is cached until its end."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from acumen.storage.tables import failure_groups, failure_keys
 
 
 class FailureGroupIndex:
-    """A bucket that gets a new group is held until COMMIT: nobody else makes one beside it."""
+    """A bucket that gets a new group is locked until COMMIT: no other transaction adds a group to it."""
 
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
@@ -22,18 +22,18 @@ class FailureGroupIndex:
         self._rooms: dict[str, int] = {}
 
     def look_up(self, keys: Sequence[str]) -> None:
-        """Asks for all of them at once. When words were last heard is kept to the day."""
+        """Looks up all of them at once. The last use of words is kept to the day."""
         s = self._scope
         rows = _BY_KEY.rows(s.conn, s.org, list(dict.fromkeys(keys)))
         self._known |= {row["key"]: row["group_id"] for row in rows}
-        unheard = [row["key"] for row in rows if row["updated_at"] < s.at - DAY_MS]
-        _HEARD.run(s.conn, [{"mine": s.org, "at": s.at, "heard": key} for key in unheard])
+        unused = [row["key"] for row in rows if row["updated_at"] < s.at - DAY_MS]
+        _SET_USED.run(s.conn, [{"mine": s.org, "at": s.at, "used_key": key} for key in unused])
 
     def by_key(self, key: str) -> str | None:
         return self._known.get(key)
 
     def hold(self, signature: Signature) -> str | None:
-        """From here on the bucket is ours; somebody may have filled it while we waited."""
+        """Locks the bucket; another transaction may have filled it while we waited."""
         if signature.bucket not in self._rooms:
             self._scope.db.lock(self._scope.conn, f"failures:{self._scope.org}:{signature.bucket}")
             self._rooms[signature.bucket] = self._scope.count(
@@ -89,8 +89,8 @@ class FailureGroupIndex:
 
 
 _BY_KEY = SelectByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id, failure_keys.c.updated_at))
-_HEARD = PlainStatement(
+_SET_USED = PlainStatement(
     sa.update(failure_keys)
-    .where(failure_keys.c.org_id == sa.bindparam("mine"), failure_keys.c.key == sa.bindparam("heard"))
+    .where(failure_keys.c.org_id == sa.bindparam("mine"), failure_keys.c.key == sa.bindparam("used_key"))
     .values(updated_at=sa.bindparam("at"))
 )

@@ -1,4 +1,4 @@
-"""Groups of failures, as rows: the shelf that grouping looks on, and what is counted of each."""
+"""Groups of failures, as rows: the index that grouping uses, and the counts of each."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ class Failures:
     # --- counting ------------------------------------------------------------------------------------------------
 
     def get_for_update(self, ids: Sequence[str]) -> dict[str, FailureGroup]:
-        """As they stand, and nobody else changes them before COMMIT."""
+        """Current values, locked until COMMIT."""
         return {row["group_id"]: _group(row) for row in _HELD.rows(self._scope.conn, self._scope.org, ids)}
 
     def count(self, failures: Mapping[str, Sequence[Operation]]) -> dict[str, tuple[int, int]]:
@@ -84,7 +84,7 @@ class Failures:
     # --- reading -------------------------------------------------------------------------------------------------
 
     def find(self, criteria: FailureGroupFilter, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
-        """Those that are not merged into another, the latest first; and how many there are."""
+        """Groups that are not merged into another, the latest first; and how many there are."""
         c = failure_groups.c
         alias = sa.exists().where(failure_aliases.c.org_id == c.org_id, failure_aliases.c.group_id == c.group_id)
         where = [c.org_id == self._scope.org, ~alias, *_wanted(criteria)]
@@ -143,9 +143,9 @@ class Failures:
         self._scope.delete(failure_hours, failure_hours.c.hour < hours_before)
 
     def delete_unseen(self, before: Millis) -> int:
-        """Groups that were not seen since, that nobody decided on and no lesson is about. Returns how many.
+        """Groups that were not seen since, that have no decision and no lesson. Returns how many.
 
-        Of the others, the words that were not heard since; a group is named after the first, which stay.
+        Of the others, the words that were not used since; a group is named after the first ones, which are kept.
         """
         c, p, a, k = failure_groups.c, proposals.c, failure_aliases.c, failure_keys.c
         decided = [str(GroupState.RESOLVED), str(GroupState.ARCHIVED)]

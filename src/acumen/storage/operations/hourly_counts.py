@@ -50,7 +50,7 @@ class HourlyCounts:
         return [counts[name] for name in sorted(counts)]
 
     def count_all(self) -> int:
-        """All that ever came, but for those that were purged."""
+        """All that were ever recorded, except those that were purged."""
         c = operation_hours.c
         return int(self._scope.first(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
 
@@ -70,7 +70,7 @@ class HourlyCounts:
         return {row[0]: int(row[1]) for row in self._scope.all(query.group_by(c.hour))}
 
     def expire(self, before: Millis) -> None:
-        """Of the hours before, each sort of operation keeps one, the last: it stands for all of them."""
+        """Of the hours before, each sort of operation keeps one, the last: it represents all of them."""
         c = operation_hours.c
         old = (c.org_id == self._scope.org, c.hour < before)
         last, several = sa.func.max(c.hour), sa.func.count() > 1

@@ -30,7 +30,7 @@ _RENAMED = {"id": "op_id", "received_at": "created_at"}
 # By what a tail is narrowed, and how many values of each are offered.
 FACETS = ("source", "status", "endpoint", "agent")
 MOST_VALUES = 20
-# By so much what was done later may have been told earlier.
+# An operation may be reported this much earlier than one that preceded it.
 OUT_OF_ORDER_MS = HOUR_MS
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
@@ -44,16 +44,16 @@ class Operations:
     # --- writing -------------------------------------------------------------------------------------------------
 
     def get_hashes(self, ids: Sequence[str]) -> dict[str, str]:
-        """Of the bodies that are stored under these ids. From here to COMMIT nobody else records for this org."""
+        """Hashes of the bodies stored under these ids. Up to COMMIT no other transaction records for this org."""
         self._scope.db.lock(self._scope.conn, f"operations:{self._scope.org}")
         return {row["op_id"]: row["body_hash"] for row in _HASHES.rows(self._scope.conn, self._scope.org, ids)}
 
     def add(self, fresh: Sequence[Operation]) -> Millis:
-        """When they came: later than all that is stored, so that whoever reads on from there has missed nothing."""
+        """Returns the arrival time: later than all stored ones, so that a reader that continues there misses none."""
         s = self._scope
         newest = _NEWEST.first(s.conn, mine=s.org)
         later = newest[0] + 1 - s.at if newest else 0
-        at = Millis(s.at + later if 0 < later < AHEAD_MS else s.at)  # a clock that was set right is not held up
+        at = Millis(s.at + later if 0 < later < AHEAD_MS else s.at)  # a corrected clock is not held up
         _add(s.db.insert).run(
             s.conn, [(s.org, at, at, *_made(operation), *_PLAIN_OF(operation)) for operation in fresh]
         )
@@ -100,7 +100,7 @@ class Operations:
         return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
 
     def find_after(self, at: Millis, op_id: str, criteria: OperationFilter, limit: int) -> list[Operation]:
-        """Those that came after the one named, oldest first: how a tail is followed and an export paged."""
+        """Operations that came after the one named, oldest first: how a tail is followed and an export paged."""
         c = operations.c
         later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
         query = sa.select(operations).where(
@@ -177,13 +177,13 @@ class Operations:
     # --- removing ------------------------------------------------------------------------------------------------
 
     def expire(self, before: Millis, most: int) -> int:
-        """The oldest go first, so many at a time; what was counted of them stays counted."""
+        """Deletes the oldest first, in batches; their counts are kept."""
         c = operations.c
         ids = self._scope.select(c.op_id).where(c.created_at < before).order_by(c.created_at).limit(most)
         return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
 
     def delete_unused_ways(self, before: Millis) -> int:
-        """Ways of calling that nobody went since, and that no lesson is about."""
+        """Ways of calling that were not used since, and that no lesson is about."""
         c, p = ways.c, proposals.c
         taught = sa.exists().where(p.org_id == c.org_id, p.key == c.way_key)
         return self._scope.delete(ways, c.updated_at < before, ~taught)
@@ -261,7 +261,7 @@ def _conditions(criteria: OperationFilter) -> list[sa.ColumnElement[bool]]:
     names = ("source", "endpoint", "agent", "session_id", "user_id", "way_key")
     values = [(name, getattr(criteria, name)) for name in names]
     equal = [c[name] == value for name, value in values if value is not None]
-    # Spelled out, since an index of some rows serves only those who are seen to ask for such rows.
+    # Spelled out, since a partial index serves only queries that repeat its condition.
     words = (("kind", criteria.kind), ("status", criteria.status))
     equal += [c[name] == sa.literal_column(f"'{value.value}'") for name, value in words if value is not None]
     lists = ((c.group_id, criteria.group_ids), (c.op_id, criteria.ids))

@@ -61,7 +61,7 @@ class Proposals:
         )
 
     def set_decided(self, key: str, at: Millis) -> None:
-        """A person has spoken: it no longer waits, and no flag of before stands."""
+        """A person has decided: it no longer waits, and earlier flags are cleared."""
         self._scope.update(proposals, proposals.c.key == key, decided_at=at, flag=None)
 
     def flag(self, source: str, endpoint: str, schema_hash: str, agent_version: str) -> int:
@@ -107,7 +107,7 @@ class Proposals:
         self._scope.delete(proposals, proposals.c.key == key)
 
     def expire(self, before: Millis) -> int:
-        """What was concluded before, but for the last conclusion behind each lesson."""
+        """Earlier conclusions, except the last one of each lesson."""
         c, later, p = analyses.c, analyses.alias("later").c, proposals.c
         newer = sa.exists().where(later.org_id == c.org_id, later.key == c.key, later.created_at > c.created_at)
         taught = sa.exists().where(p.org_id == c.org_id, p.key == c.key)

@@ -26,7 +26,7 @@ class Actions:
         return self._with_items([row])[0] if row else None
 
     def get_many(self, ids: Collection[str]) -> dict[str, Action]:
-        """Those that exist."""
+        """Unknown ids are left out."""
         rows = self._scope.all_in(self._scope.select(actions), actions.c.action_id, set(ids))
         return {action.id: action for action in self._with_items(rows)}
 

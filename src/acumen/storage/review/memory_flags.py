@@ -88,7 +88,7 @@ class MemoryFlags:
     def find_pairs(
         self, kind: Kind, user: str | None = None, *, least: float = 0.0, ids: Sequence[str] | None = None
     ) -> list[SimilarPair]:
-        """The most alike first: those of which both are in use, and that mean the same at least so much."""
+        """The most similar first: pairs of which both are in use, at this similarity or above."""
         c = duplicate_pairs.c
         query = self._scope.select(duplicate_pairs).where(c.kind == str(kind))
         query = query.where(sa.or_(c.similarity >= least, c.found_by != "meaning"))

@@ -13,6 +13,7 @@ from acumen.model.memories.playbook import Approval
 from acumen.model.metering.usage import Use
 from acumen.model.review.signal import (
     SIGNALS,
+    DuplicateOf,
     QueueItem,
     Replaced,
     ReviewWindow,
@@ -20,7 +21,6 @@ from acumen.model.review.signal import (
     ScoredSignal,
     SignalEvidence,
     Thresholds,
-    Twin,
 )
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.database import Database
@@ -53,7 +53,7 @@ class QueueFilter(Struct, frozen=True):
 
 
 class QueuePage(Struct, frozen=True):
-    """A page, in order; how many fit in all and what acting on them saves; and by signal, whatever was asked for."""
+    """A page, in order; the number of all matches and what acting on them saves; unfiltered counts by signal."""
 
     page: Sequence[QueueItem]
     total: int
@@ -124,19 +124,20 @@ class ReviewQueue:
     def _evidence(self, rows: Sequence[Any], thresholds: Thresholds) -> dict[MemoryRef, SignalEvidence]:
         """In the order of the rows."""
         flags: dict[MemoryRef, list[ScannedSignal]] = {}
-        twins: dict[MemoryRef, list[Twin]] = {}
+        duplicates: dict[MemoryRef, list[DuplicateOf]] = {}
         for kind in {Kind(row.kind) for row in rows}:
             ids = [row.id for row in rows if row.kind == kind]
             for flag in self._flags.find(kind, ids):
                 scanned = ScannedSignal(flag.signal, flag.detail, flag.since)
                 flags.setdefault(MemoryRef(kind, flag.id), []).append(scanned)
             for pair in self._flags.find_pairs(kind, least=thresholds.similarity, ids=ids):
-                for memory_id, twin_id in ((pair.left, pair.right), (pair.right, pair.left)):
-                    twins.setdefault(MemoryRef(kind, memory_id), []).append(Twin(twin_id, pair.similarity, pair.since))
+                for memory_id, other_id in ((pair.left, pair.right), (pair.right, pair.left)):
+                    duplicate = DuplicateOf(other_id, pair.similarity, pair.since)
+                    duplicates.setdefault(MemoryRef(kind, memory_id), []).append(duplicate)
         refs = [MemoryRef(Kind(row.kind), row.id) for row in rows]
         conflicts = self._open_conflicts(refs)
         return {
-            ref: _row_evidence(row, flags.get(ref, ()), twins.get(ref, ()), conflicts.get(ref, ()))
+            ref: _row_evidence(row, flags.get(ref, ()), duplicates.get(ref, ()), conflicts.get(ref, ()))
             for ref, row in zip(refs, rows, strict=True)
         }
 
@@ -146,7 +147,7 @@ class ReviewQueue:
         """By the rules that decide the page, on its memories and those that their signals name."""
         named: dict[Kind, set[str]] = {}
         for ref, of_memory in evidence.items():
-            named.setdefault(ref.kind, set()).update({ref.id, *(twin.id for twin in of_memory.twins)})
+            named.setdefault(ref.kind, set()).update({ref.id, *(duplicate.id for duplicate in of_memory.duplicates)})
             for pair in of_memory.conflicts:
                 named.setdefault(pair.older.ref.kind, set()).add(pair.older.ref.id)
         if not named:
@@ -268,7 +269,7 @@ def _newer() -> sa.Subquery:
         sa.func.first_value(c.value).over(**newest).label("its_value"),
         sa.func.first_value(c.created_at).over(**newest).label("since"),
     ).where(c.org_id == ORG, c.status == str(Status.CURRENT), c.subject != "")
-    t = lessons.subquery("told").c
+    t = lessons.subquery("lessons").c
     return sa.select(t.id, t.by, t.since).where(t.its_value != t.value, t.since > t.created_at).subquery("newer")
 
 
@@ -285,7 +286,7 @@ def _folded() -> sa.Subquery:
 
 
 def _judged(rows: sa.CompoundSelect[Any]) -> sa.CTE:
-    """Memories against which anything speaks: how much, and whether it is what is asked for."""
+    """Memories with any signal: how strong it is, and whether it matches the filter."""
     f = rows.subquery("found").c
     matches = f.signal.in_(sa.bindparam("wanted", expanding=True))
     columns = {
@@ -321,11 +322,11 @@ def _order(c: Any, score: Any, *, by_waste: bool) -> list[Any]:
 
 
 def _row_evidence(
-    row: Any, flags: Sequence[ScannedSignal], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]
+    row: Any, flags: Sequence[ScannedSignal], duplicates: Sequence[DuplicateOf], conflicts: Sequence[OpenConflict]
 ) -> SignalEvidence:
     use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these fields
     replaced = None
     if row.replaced_by is not None:
         why = _REPLACED[row.replaced_how].format(kind=row.kind, by=row.replaced_by)
         replaced = Replaced(row.replaced_by, why, Millis(row.replaced_since))
-    return SignalEvidence(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, conflicts)
+    return SignalEvidence(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, duplicates, conflicts)

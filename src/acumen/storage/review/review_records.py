@@ -1,4 +1,4 @@
-"""What review and meter keep about memories, beside the memories themselves: it goes when they go."""
+"""What review and meter store about memories, apart from the memories themselves: it is deleted with them."""
 
 from collections.abc import Mapping
 

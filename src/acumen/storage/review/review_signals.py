@@ -1,4 +1,4 @@
-"""The rules of review: a query for each signal. Nothing else decides whether a memory has one, or its score."""
+"""The rules of review: a query for each signal. Only these decide whether a memory has one, and its score."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -80,7 +80,7 @@ class _Rules:
             m.judged_shown >= FEWEST_SHOWN,
             idle >= LEAST_WASTED,
             m.created_at <= BORN_BEFORE,
-            # The upper end of Wilson's interval lies below one half.
+            # The upper end of Wilson's interval is below one half.
             surplus > 0,
             surplus * surplus > Z95 * Z95 * m.judged_shown,
         )
@@ -102,7 +102,7 @@ class _Rules:
         )
 
     def duplicate(self) -> sa.Select[Any]:
-        """A row for each twin, with the score of the nearest: a twin that a person has not seen is enough."""
+        """A row for each duplicate, with the score of the nearest: one duplicate that no person has seen is enough."""
         m, sides = self._memory.c, self._sides()
         eighth = sides.c.nearest * sides.c.nearest
         eighth = eighth * eighth
@@ -112,21 +112,21 @@ class _Rules:
         return query.select_from(self._memory.join(sides, sa.and_(sides.c.kind == m.kind, sides.c.own == m.id)))
 
     def _sides(self) -> sa.Subquery:
-        """Each memory with each of its twins that are in use, and how near the nearest of these is."""
+        """Each memory with each of its duplicates that are in use, and how near the nearest of these is."""
         p = duplicate_pairs.c
         alike = sa.or_(p.similarity >= SIMILARITY, p.found_by != "meaning")
         both = sa.union_all(
             *(
-                sa.select(p.kind, memory_id.label("own"), twin.label("other"), p.similarity).where(
+                sa.select(p.kind, memory_id.label("own"), duplicate_id.label("other"), p.similarity).where(
                     p.org_id == ORG, alike
                 )
-                for memory_id, twin in ((p.left_id, p.right_id), (p.right_id, p.left_id))
+                for memory_id, duplicate_id in ((p.left_id, p.right_id), (p.right_id, p.left_id))
             )
         ).subquery("both")
         nearest = sa.func.max(both.c.similarity).over(partition_by=[both.c.kind, both.c.own])
-        twin = self._memory.alias("other")
-        twins = both.join(twin, sa.and_(twin.c.kind == both.c.kind, twin.c.id == both.c.other))
-        return sa.select(both, nearest.label("nearest")).select_from(twins).subquery("sides")
+        other = self._memory.alias("other")
+        duplicates = both.join(other, sa.and_(other.c.kind == both.c.kind, other.c.id == both.c.other))
+        return sa.select(both, nearest.label("nearest")).select_from(duplicates).subquery("sides")
 
     def flagged(self) -> Iterable[sa.Select[Any]]:
         m, detail = self._memory.c, memory_flags.c.detail

@@ -14,7 +14,7 @@ class ReviewStates:
         self._scope = scope
 
     def find(self, kind: Kind, ids: Sequence[str]) -> dict[str, ReviewState]:
-        """Only of those that have one."""
+        """Memories without a state are left out."""
         c = review_states.c
         query = self._scope.select(review_states).where(c.kind == str(kind))
         return {row.entity_id: review_state_of(row) for row in self._scope.all_in(query, c.entity_id, ids)}

@@ -15,7 +15,7 @@ class SavedViews:
         return {row.name: row.query for row in self._scope.all(query)}
 
     def upsert(self, page: str, name: str, query: str, user: str | None) -> None:
-        """Under a name there is one view; `user` is whom its filters name."""
+        """One view per name; `user` is the user that its filters name."""
         self._scope.upsert(saved_views, {"page": page, "name": name}, {"query": query, "user_id": user})
 
     def delete(self, page: str, name: str) -> int:

@@ -48,7 +48,7 @@ class Preview(Struct, frozen=True):
 
     @property
     def sent(self) -> list[Target]:
-        """The targets to confirm: those that change; for a merge also the memory to keep."""
+        """The targets to confirm: memories that change; for a merge also the memory to keep."""
         changed = {item.ref for item in self.changed}
         every = self.request.doing is ActionKind.MERGE
         return [target for target in self.request.targets if every or target.ref in changed]
