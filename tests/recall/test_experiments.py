@@ -13,17 +13,17 @@ def test_an_arm_is_the_same_for_ever_and_the_shares_are_as_asked():
     experiment, other = Experiment("e1", 20, Millis(0)), Experiment("e2", 20, Millis(0))
     users = [f"user-{number}" for number in range(5_000)]
 
-    arms = [experiment.arm(user) for user in users]
+    arms = [experiment.arm_of(user) for user in users]
 
-    assert arms == [experiment.arm(user) for user in users]
+    assert arms == [experiment.arm_of(user) for user in users]
     assert 0.18 < arms.count(HOLDOUT) / len(users) < 0.22
-    both = sum(experiment.arm(user) == other.arm(user) == HOLDOUT for user in users) / len(users)
+    both = sum(experiment.arm_of(user) == other.arm_of(user) == HOLDOUT for user in users) / len(users)
     assert 0.02 < both < 0.06  # one experiment's arms say nothing about another's
 
 
 def user_in(arm: str, experiment: str = "e1", percentage: float = 50) -> str:
     one = Experiment(experiment, percentage, Millis(0))
-    return next(user for user in (f"user-{n}" for n in range(100)) if one.arm(user) == arm)
+    return next(user for user in (f"user-{n}" for n in range(100)) if one.arm_of(user) == arm)
 
 
 async def test_a_holdout_search_finds_nothing_and_says_why(org: Org):
@@ -93,7 +93,7 @@ async def test_results_compare_the_arms_user_by_user(org: Org):
     def judge(tx):
         for user in users:
             for number in range(5):
-                good = number < (2 if experiment.arm(user) == HOLDOUT else 4)
+                good = number < (2 if experiment.arm_of(user) == HOLDOUT else 4)
                 tx.evaluations.upsert(an_evaluation(f"s{number}", user, success=good, ended_at=at))
 
     await deps.store.write(judge)

@@ -43,7 +43,7 @@ async def every(deps: Deps) -> list[Experiment]:
 
 def assigned(experiment: Experiment | None, user: str | None) -> Assignment | None:
     """None without an experiment, and for a search that does not say whose it is."""
-    return Assignment(experiment.id, experiment.arm(user)) if experiment and user else None
+    return Assignment(experiment.id, experiment.arm_of(user)) if experiment and user else None
 
 
 class Arm(Struct, frozen=True):
@@ -95,7 +95,7 @@ def _results(tx: Tx, name: str, deps: Deps) -> Results:
     written = tx.outcomes.sum_output_tokens(since, until)
 
     def arm(which: str) -> Arm:
-        mine = {user for user in {*published, *rows, *assigned} if stated.get(user, experiment.arm(user)) == which}
+        mine = {user for user in {*published, *rows, *assigned} if stated.get(user, experiment.arm_of(user)) == which}
         results = _arm(which, mine, published, (rows[user] for user in sorted(mine & rows.keys())))
         reported = [written[user] for user in mine & written.keys()]
         sessions = sum(number for _, number in reported)

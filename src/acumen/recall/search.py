@@ -15,7 +15,7 @@ from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction, versions_meant
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
 from acumen.model.memories.search import Filter, Found, RankingMode
-from acumen.model.metering.experiment import HOLDOUT, Assignment
+from acumen.model.metering.experiment import Assignment
 from acumen.model.metering.usage import PRODUCTION
 from acumen.recall.context import Context, Shares, compose
 from acumen.recall.dedupe import dedupe_lessons
@@ -69,7 +69,7 @@ class Recalled(Struct, frozen=True):
     @property
     def withheld(self) -> bool:
         """Nothing was looked for, because an experiment wants this user to be shown nothing."""
-        return self.assignment is not None and self.assignment.arm == HOLDOUT
+        return self.assignment is not None and self.assignment.is_holdout
 
     def of(self, kind: type[T]) -> list[tuple[T, Found | None]]:
         return [(hit.memory, hit.match) for hit in self.hits if isinstance(hit.memory, kind)]
@@ -110,7 +110,7 @@ class _Understood(Struct, frozen=True):
 async def search_memories(ask: Ask, deps: Deps) -> Recalled:
     began = time.perf_counter()
     assignment = assigned(deps.config.experiment, ask.user_id) if ask.caller_type == PRODUCTION else None
-    if assignment is not None and assignment.arm == HOLDOUT:
+    if assignment is not None and assignment.is_holdout:
         duration_ms, empty = (time.perf_counter() - began) * 1000, Context("", 0, (), ())
         return Recalled(_injection_id(), ask, (), empty, ask.mode, None, deps.now(), duration_ms, assignment)
     understood = await _understand(ask.query, ask.mode, deps)

@@ -18,7 +18,7 @@ class Experiment(Struct, frozen=True):
     started_at: Millis
     ended_at: Millis | None = None
 
-    def arm(self, user: str) -> str:
+    def arm_of(self, user: str) -> str:
         """Always the same for a user of one experiment, and unrelated to the arm of another experiment."""
         digest = hashlib.sha256(f"{self.id}\0{user}".encode()).digest()
         share = int.from_bytes(digest[:8]) / 2**64
@@ -30,3 +30,7 @@ class Assignment(Struct, frozen=True):
 
     experiment_id: str
     arm: str
+
+    @property
+    def is_holdout(self) -> bool:
+        return self.arm == HOLDOUT
