@@ -287,7 +287,7 @@ def _sessions(experiment: Experiment, sessions: int, random: Random, at: Millis)
     base = {f"user-{number}": random.uniform(0.2, 0.8) for number in range(USERS)}
     for number in range(sessions):
         user = f"user-{int(USERS * random.random() ** 1.5)}"  # some come more often than others
-        lift = 0.0 if experiment.arm(user) == HOLDOUT else TRUE_LIFT
+        lift = 0.0 if experiment.arm_of(user) == HOLDOUT else TRUE_LIFT
         yield _evaluation(user, f"session-{number}", at, success=random.random() < base[user] + lift)
 
 
