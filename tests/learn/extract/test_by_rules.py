@@ -93,6 +93,8 @@ def test_an_answer_without_its_question_is_not_kept():
             "Remember that I'm allergic to nuts, and that my sister Ola is a vet.",
             ["I'm allergic to nuts", "My sister Ola is a vet."],
         ),
+        ("I moved to Porto and I'm allergic to nuts.", ["I moved to Porto", "I'm allergic to nuts."]),
+        ("um, I'm allergic to nuts", ["I'm allergic to nuts"]),
         ("When I cook, I use olive oil.", []),
         ("I'm a vegan who is allergic to soy.", ["I'm a vegan who is allergic to soy."]),
     ],

@@ -87,6 +87,7 @@ IN_CONFLICT = [
     ("My flight is at 5pm.", "My flight is at 7am."),
     ("I like coffee.", "I don't like coffee."),
     ("My brother is Tom.", "My brother is Jim."),
+    ("I live in Leeds.", "I moved to Porto."),
     ("I live in Oslo.", "I don't live in Oslo."),
     ("I live in Oslo with my wife Anna and our two kids.", "I live in Bergen now."),
     ("I like tea and coffee.", "I don't like tea anymore."),

@@ -1,6 +1,7 @@
 """`acumen publish` and `acumen search`: what an agent does, by hand."""
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -189,8 +190,8 @@ def _search_text(answer: UnifiedSearchViewResponse) -> str:
     parts = [table(["score", "kind", "memory"], rows) if rows else f"{answer.msg}."]
     if answer.context:
         parts += ["", f"Context ({counted(answer.context_tokens or 0, 'token')}):", answer.context]
-    if answer.left_out:
-        parts.append(f"Excluded by the token budget: {counted(len(answer.left_out), 'memory', 'memories')}.")
+    reasons = Counter(left.reason for left in answer.left_out)
+    parts += [f"Excluded: {counted(count, 'memory', 'memories')} ({reason})." for reason, count in reasons.items()]
     if answer.degraded and rows:
         parts.append(f"{answer.msg}.")
     return "\n".join(parts)

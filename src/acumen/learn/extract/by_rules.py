@@ -209,7 +209,9 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
     # An event stays true, and so may the other parts of a longer sentence.
     end = None if happened or _SAYS_MORE.search(stated.text) else end_in(stated.text, at)
     named = attribute(stated.text)
-    identity = named is not None and named.single and named.subject in IDENTITY
+    corrects = retracted(stated.text) or replaced(stated.text)
+    # "I moved from Oslo to Bergen" says where the user lives, whatever Bergen is.
+    identity = named is not None and named.subject in IDENTITY and (named.single or bool(corrects))
     return Note(
         kind=Kind.PROFILE,
         certain=not (_HEDGE.search(place.sentence.text) or _JOKE.search(place.turn.text)),
@@ -220,7 +222,7 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
         standing=identity or stated.standing,
         subject=_subject(named.subject, single=named.single) if named else "",
         value=named.value if named else "",
-        corrects=retracted(stated.text) or replaced(stated.text),
+        corrects=corrects,
         # "Until January" names an end, not a beginning.
         valid_from=period.begin if period and period.end != end and not _UNTIL.search(stated.text) else None,
         # The end of an event is when it happened; of anything else, when it stops to hold.

@@ -6,7 +6,7 @@ Each ends on its own, so a move does not end the allergy.
 import re
 
 from acumen.learn.extract.remember_forget import remember_opening
-from acumen.learn.extract.statements import statement, with_apostrophes
+from acumen.learn.extract.statements import declarative_part, statement, with_apostrophes
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.sentences import Sentence
 
@@ -18,6 +18,10 @@ _JOINT = lazy_regex(
 _JOINT_THAT = lazy_regex(rf"\s*,?\s+and\s+(?:that\s+)?{_SUBJECT}|\s*,\s*(?:that\s+)?{_SUBJECT}", re.IGNORECASE)
 
 
+# "I moved to Porto" says too little to be kept, and yet what follows is another statement; "when I cook" is part of it.
+_INDEPENDENT = lazy_regex(rf"(?!i meant?\b){_SUBJECT}", re.IGNORECASE)
+
+
 def clauses(sentence: Sentence) -> list[Sentence]:
     """The sentence's statements, each with the words that ask to remember it; itself unless its opening is one."""
     asked = remember_opening(sentence.text)
@@ -25,7 +29,8 @@ def clauses(sentence: Sentence) -> list[Sentence]:
     begins, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(sentence.text)]
     pieces: list[tuple[int, int]] = []
     for begin, end in zip(begins, ends, strict=True):
-        if _stands_alone(sentence.text[begin or len(asked) : end], explicit=bool(asked)):
+        clause = sentence.text[begin or len(asked) : end]
+        if _stands_alone(clause, explicit=bool(asked)) or (not begin and _INDEPENDENT.match(declarative_part(clause))):
             pieces.append((begin, end))
         elif pieces:
             pieces[-1] = (pieces[-1][0], end)

@@ -51,6 +51,7 @@ _LEAD_IN = lazy_regex(
     r"(?:by the way|btw|fyi|for (?:context|the record|reference|your information)|oh|ah|also|and|but|so|well|actually|"
     r"anyway|plus|hey|hi|hello|yeah|yes|yep|yup|no|nope|ok|okay|thanks|thank you|thx|wow|great|sure|"
     r"speaking of [\w' -]{1,40}|to be honest|honestly|in fact|as (?:i|you) (?:said|know|mentioned)[^,]{0,20}|"
+    r"um+|uh+|hmm+|"
     r"just so you know|i should mention(?: that)?|i (?:also )?forgot to mention(?: that)?|i mean|you know|luckily|"
     r"unfortunately|sadly|(?:it )?turns out(?: that)?)\b\s*[,!.:–—-]*\s*",
     re.IGNORECASE,

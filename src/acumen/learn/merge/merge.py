@@ -194,13 +194,13 @@ def _new_value(entry: Entry, earlier: Entry) -> bool:
 
 
 def _same_attribute(entry: Entry, earlier: Entry) -> bool:
-    subject, earlier_subject = (_OWNER.sub("my", compared.subject) for compared in (entry, earlier))
+    subject, earlier_subject = (_OWNER.sub("my", compared.subject.removeprefix("~")) for compared in (entry, earlier))
     return bool(subject) and entry.kind is earlier.kind and subject == earlier_subject
 
 
 _ARTICLE = lazy_regex(r"^(?:an?|the) ", re.IGNORECASE)
 # "The deadline is Monday" may be about "my deadline".
-_OWNER = lazy_regex(r"^~?(?:my|our|the)\b|^~")
+_OWNER = lazy_regex(r"^(?:my|our|the)\b")
 
 
 def _differ(entry: Entry, earlier: Entry) -> bool:
