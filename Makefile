@@ -41,7 +41,7 @@ test-install: install .venv/.test .venv/.browser ## Set up the tools of the test
 test: test-install ## Run all tests, on both databases and all cores (a subset: ARGS=tests/recall)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-fast: test-install ## Run the tests that need no server process, Postgres or browser: under a minute
+fast: test-install ## Run the tests that need no server process, Postgres or browser: under two minutes
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m fast $(ARGS)
 
 check: lint types contracts test ## All checks: ruff, mypy strict, import contracts, all tests
