@@ -10,6 +10,7 @@ from bench import (
     operations,
     places,
     process,
+    processes,
     publish,
     rerun,
     retrieval,
@@ -61,6 +62,7 @@ LINES = (
         "2 turns over HTTP, durable, PostgreSQL (fsync on)",
         partial(publish.measure, make_place=places.postgres, targets=False),
     ),
+    Line("processes", "several servers on one PostgreSQL (fsync on), publishing", processes.measure),
     Line(
         "operations-postgres",
         "recording over HTTP, durable, PostgreSQL (fsync on)",

@@ -167,7 +167,7 @@ class App:
         deps = await self.deps_for(job.org_id)
         scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.event)
         if scheduled is not None:  # first, so that a job that fails does not end its schedule
-            await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)))
+            await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)), hold_org=False)
         await loop.run(job, deps)
 
     def _next(self, event: Event, at: Millis) -> Millis:

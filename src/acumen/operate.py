@@ -13,6 +13,7 @@ from acumen.storage.accounts.api_keys import any_exist
 from acumen.storage.engine import backup, migrate
 from acumen.storage.engine.backup import Backup
 from acumen.storage.engine.database import Database
+from acumen.storage.memories import change_numbers
 from acumen.storage.store import Store, connect
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ def prepare(store: Store, settings: Settings) -> None:
             raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
         migrate.migrate(store.database)
     migrate.check_schema(store.database)
+    change_numbers.stop_counting(store.database)
 
 
 async def reach(store: Store, settings: Settings) -> None:

@@ -14,7 +14,7 @@ from acumen.model.memories.base import Status
 from acumen.model.memories.memory import searchable
 from acumen.model.memories.profile import NEVER
 from acumen.model.memories.search import TURN, Facet, Filter, SearchRow
-from acumen.storage.memories.search_rows import IndexVersion
+from acumen.storage.memories.change_numbers import IndexVersion
 from acumen.storage.store import Tx
 
 # Rows read at a time: a scope that is read for the first time may be large, and is needed in memory only once.
@@ -25,14 +25,42 @@ MOST_EXCERPTS = 1000
 BYTES_PER_EXCERPT = 4000
 
 
+class _ChangeReader:
+    """Reads the rows of a scope that changed since the last time: exactly what a transaction sees."""
+
+    def __init__(self, kind: str, user: UserId | None) -> None:
+        self._kind = kind
+        self._user = user
+        self._version = IndexVersion(0, 0)
+        self._read_early: dict[str, int] = {}  # numbers above the version's, which are found again
+
+    def begin(self, version: IndexVersion) -> bool:
+        """Whether the generation is another one: everything has to be read again."""
+        if version.generation == self._version.generation:
+            return False
+        self._version, self._read_early = IndexVersion(version.generation, 0), {}
+        return True
+
+    def pages(self, tx: Tx, version: IndexVersion) -> Iterator[Sequence[tuple[SearchRow, bool]]]:
+        """Rows, and whether each is gone. None to a snapshot that shows less than one that was read."""
+        if version.moment <= self._version.moment:
+            return
+        early: dict[str, int] = {}
+        seq = self._version.seq
+        while changed := tx.search_rows.find_since(self._kind, self._user, seq, PAGE):
+            yield [(row, gone) for row, number, gone in changed if self._read_early.get(row.entity_id) != number]
+            early |= {row.entity_id: number for row, number, _ in changed if number > version.seq}
+            seq = changed[-1][1]
+        self._version, self._read_early = version, early
+
+
 class MemoryIndex:
     """One kind of memory of one user, or of the whole org."""
 
     def __init__(self, kind: Kind, user: UserId | None) -> None:
         self.lock = Lock()
         self._kind = kind
-        self._user = user
-        self._version = IndexVersion(0, 0)
+        self._changes = _ChangeReader(kind, user)
         self.rows: Partition[Facet] = Partition()
         self._standing: set[str] = set()
 
@@ -47,17 +75,15 @@ class MemoryIndex:
     def refresh(self, tx: Tx, model: str) -> None:
         """To exactly what this transaction sees, no matter which process wrote it."""
         version = tx.index_version
-        if version.generation != self._version.generation:
-            self.rows, self._standing, self._version = Partition(), set(), IndexVersion(version.generation, 0)
-        if version.seq > self._version.seq:
-            for changed in _pages(tx, self._kind, self._user, self._version.seq):
-                self._read(tx, changed, model)
-            self._version = version
+        if self._changes.begin(version):
+            self.rows, self._standing = Partition(), set()
+        for changed in self._changes.pages(tx, version):
+            self._read(tx, changed, model)
 
-    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
-        ids = tuple(row.entity_id for row, _, gone in changed if not gone)
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, bool]], model: str) -> None:
+        ids = tuple(row.entity_id for row, gone in changed if not gone)
         facets = tx.by_kind[self._kind].find_facets(Filter(statuses=None, ids=ids)) if ids else {}
-        for row, _, gone in changed:
+        for row, gone in changed:
             facet = facets.get(row.entity_id)
             self._standing.discard(row.entity_id)
             if gone or facet is None:
@@ -81,7 +107,7 @@ class TurnIndex:
     def __init__(self, user: UserId) -> None:
         self.lock = Lock()
         self._user = user
-        self._version = IndexVersion(0, 0)
+        self._changes = _ChangeReader(TURN, user)
         self._last = InteractionId(0)
         self.rows: TurnPartition[Facet] = TurnPartition()
         self._excerpts: dict[str, Excerpt] = {}
@@ -106,16 +132,13 @@ class TurnIndex:
     def refresh(self, tx: Tx, model: str) -> None:
         """To exactly what this transaction sees, no matter which process wrote it."""
         version = tx.index_version
-        if version.generation != self._version.generation:
-            self.rows, self._last = TurnPartition(), InteractionId(0)
-            self._version, self._excerpts = IndexVersion(version.generation, 0), {}
+        if self._changes.begin(version):
+            self.rows, self._last, self._excerpts = TurnPartition(), InteractionId(0), {}
         for turn in tx.hidden_turns.blank(self._user, tx.conversations.find_after(self._user, self._last)):
             self._put(turn)
             self._last = turn.id
-        if version.seq > self._version.seq:
-            for changed in _pages(tx, TURN, self._user, self._version.seq):
-                self._read(tx, changed, model)
-            self._version = version
+        for changed in self._changes.pages(tx, version):
+            self._read(tx, changed, model)
 
     def _put(self, turn: Interaction) -> None:
         facet = Facet(
@@ -129,9 +152,9 @@ class TurnIndex:
         )
         self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
 
-    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
-        self._read_again(tx, [row for row, _, gone in changed if not gone])
-        for row, _, gone in changed:
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, bool]], model: str) -> None:
+        self._read_again(tx, [row for row, gone in changed if not gone])
+        for row, gone in changed:
             vector = vector_of(row, model)
             if gone:
                 self.rows.drop(row.entity_id)
@@ -146,10 +169,3 @@ class TurnIndex:
         for turn in tx.hidden_turns.blank(self._user, turns):
             self._put(turn)
             self._excerpts.pop(str(turn.id), None)
-
-
-def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:
-    """What changed after `seq`, in order, a page at a time."""
-    while changed := tx.search_rows.find_since(kind, user, seq, PAGE):
-        yield changed
-        seq = changed[-1][1]

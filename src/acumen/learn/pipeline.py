@@ -25,7 +25,7 @@ from acumen.model.memories.base import Status, part_of_a_rerun
 from acumen.model.memories.conflict import Conflict as ConflictLink
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.memories.search import Filter, SearchRow
-from acumen.storage.memories.search_rows import IndexVersion
+from acumen.storage.memories.change_numbers import IndexVersion
 from acumen.storage.store import Tx
 
 KINDS = (Kind.PROFILE, Kind.USER_PLAYBOOK)
@@ -171,7 +171,13 @@ async def _read(group: _Group, deps: Deps) -> list[Next]:
 
 async def _store(group: _Group, extraction: Extraction | None, deps: Deps) -> list[Next]:
     neighbours, changes = await _decide(group, extraction, deps)
-    return await deps.store.write(lambda tx: _write(tx, group, extraction, neighbours, changes, deps))
+
+    def write(tx: Tx) -> list[Next]:
+        return _write(tx, group, extraction, neighbours, changes, deps)
+
+    if any(run.count for run in group.runs):  # a run counts for all its users
+        return await deps.store.write(write)
+    return await deps.store.write_for_user(group.user, write)
 
 
 async def _extract(group: _Group, deps: Deps) -> Extraction | None:

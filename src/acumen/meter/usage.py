@@ -96,7 +96,7 @@ async def read_back(event: Published, deps: Deps) -> None:
 
 async def _read_some(user: UserId, deps: Deps) -> bool:
     """Turns without injections and citations need a single transaction."""
-    unread = await deps.store.write(lambda tx: _pass_by(tx, user, deps.now()))
+    unread = await deps.store.write_for_user(user, lambda tx: _pass_by(tx, user, deps.now()))
     if unread.to_find:
         events = [event for turn in unread.turns for event in _events_of(turn, unread)]
         await deps.store.write(lambda tx: _count(tx, user, unread, events))

@@ -37,7 +37,7 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
         visible = _documents(tx, TURN, [row.entity_id for row in rows])
         tx.search_rows.upsert([row for row in rows if row.entity_id in visible])
 
-    await deps.store.write(store)
+    await deps.store.write_for_user(user, store)
     return len(new) == TURNS_AT_ONCE  # turns that arrive meanwhile have a job of their own
 
 

@@ -15,7 +15,7 @@ from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
 from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
-from acumen.storage.memories.search_rows import IndexVersion
+from acumen.storage.memories.change_numbers import IndexVersion
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.store import Tx
 
@@ -33,6 +33,7 @@ class _Batch(Struct, frozen=True):
     generation: int
     seq: int
     changed: Mapping[Kind, Sequence[str]]
+    more: bool  # whether changes are left for the next batch
 
     @property
     def count(self) -> int:
@@ -42,6 +43,8 @@ class _Batch(Struct, frozen=True):
 async def scan(_event: Hour | ReviewOpened, deps: Deps) -> None:
     while batch := await deps.store.read(_changed):
         await _scan(batch, deps)
+        if not batch.more:
+            break
         await deps.stand_back()
 
 
@@ -53,7 +56,7 @@ async def scan_pending(deps: Deps) -> int:
     if batch.count <= MOST_PENDING:
         await _scan(batch, deps)
         return 0
-    await deps.store.write(lambda tx: tx.jobs.add(ReviewOpened()))
+    await deps.store.write(lambda tx: tx.jobs.add(ReviewOpened()), hold_org=False)
     return await deps.store.read(
         lambda tx: tx.search_rows.count_after(IndexVersion(*tx.memory_flags.get_scanned()), list(Kind))
     )
@@ -79,13 +82,13 @@ def _changed(tx: Tx) -> _Batch | None:
     version = tx.index_version
     if generation != version.generation:
         seq = 0
-    elif seq >= version.seq:
+    rows, more = tx.search_rows.find_changed_after(seq, list(Kind), AT_ONCE)
+    if not rows and generation == version.generation:
         return None
-    rows = tx.search_rows.find_changed_after(seq, list(Kind), AT_ONCE)
     changed: dict[Kind, list[str]] = {}
     for kind, entity_id, _ in rows:
         changed.setdefault(Kind(kind), []).append(entity_id)
-    return _Batch(version.generation, rows[-1][2] if len(rows) == AT_ONCE else version.seq, changed)
+    return _Batch(version.generation, rows[-1][2] if more else version.seq, changed, more)
 
 
 def _flags_and_pairs(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[MemoryFlag], list[SimilarPair]]:

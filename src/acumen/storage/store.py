@@ -20,12 +20,13 @@ from acumen.storage.conversations.conversations import Conversations
 from acumen.storage.conversations.request_users import RequestUsers
 from acumen.storage.conversations.sessions import SessionRecords
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.scope import OrgScope
+from acumen.storage.engine.scope import OrgLock, OrgScope
 from acumen.storage.engine.write_batcher import WriteBatcher
 from acumen.storage.jobs.jobs import JobLeases, JobQueue
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.jobs.runs import Runs
 from acumen.storage.memories.aggregations import Aggregations
+from acumen.storage.memories.change_numbers import IndexVersion
 from acumen.storage.memories.clusters import Clusters
 from acumen.storage.memories.conflicts import Conflicts
 from acumen.storage.memories.hidden_turns import HiddenTurns
@@ -36,7 +37,7 @@ from acumen.storage.memories.memory_browser import MemoryBrowser
 from acumen.storage.memories.memory_rows import MemoryRows
 from acumen.storage.memories.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.memories.profiles import PROFILES
-from acumen.storage.memories.search_rows import IndexVersion, SearchRows
+from acumen.storage.memories.search_rows import SearchRows
 from acumen.storage.metering.evaluations import Evaluations
 from acumen.storage.metering.experiments import Experiments
 from acumen.storage.metering.injections import Injections
@@ -147,22 +148,36 @@ class OrgStore:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """On a connection that cannot write, in one snapshot."""
-        return await self._database.read(lambda conn: fn(self._tx(conn, hold_org=False)))
+        return await self._database.read(lambda conn: fn(self._tx(conn, OrgLock.NONE)))
 
     async def write(self, fn: Callable[[Tx], T], *, hold_org: bool = True) -> T:
         """Returns after COMMIT.
 
-        The transaction begins with the org's lock. One without it may lock users and insert rows, but not change what
-        others of the org read and change: see the lock order in `scope.py`.
+        The transaction begins with the lock of the whole org. One without it may lock users and insert rows, but not
+        change what others of the org read and change: see the lock order in `scope.py`.
         """
+        lock = OrgLock.WHOLE if hold_org else OrgLock.NONE
+        return await self._database.write(lambda conn: self._run(conn, fn, lock), self._key if hold_org else None)
+
+    async def write_for_user(self, user: str, fn: Callable[[Tx], T]) -> T:
+        """The same beside writers for other users: changes only rows of this user, whose lock it holds."""
 
         def run(conn: sa.Connection) -> T:
-            tx = self._tx(conn, hold_org=hold_org)
-            answer = fn(tx)
-            tx.jobs.write()
-            return answer
+            return self._run(conn, fn, OrgLock.SHARED, user)
 
-        return await self._database.write(run, f"org:{self.org}" if hold_org else None)
+        return await self._database.write(run, self._key, shared_for=f"user:{self.org}:{user}")
+
+    def _run(self, conn: sa.Connection, fn: Callable[[Tx], T], lock: OrgLock, user: str | None = None) -> T:
+        tx = self._tx(conn, lock)
+        if user is not None:
+            tx.scope.lock_user(user)
+        answer = fn(tx)
+        tx.jobs.write()
+        return answer
+
+    @property
+    def _key(self) -> str:
+        return f"org:{self.org}"
 
     async def write_batched(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True) -> T:
         """Returns after COMMIT; concurrent calls with the same `fn` share a transaction."""
@@ -179,8 +194,8 @@ class OrgStore:
         """Not only the rows but the bytes of what was erased are gone, as far as that is ours to do."""
         await asyncio.get_running_loop().run_in_executor(None, self._database.scrub)
 
-    def _tx(self, conn: sa.Connection, *, hold_org: bool) -> Tx:
-        return Tx(OrgScope(conn, self._database, self.org, self._clock(), hold_org))
+    def _tx(self, conn: sa.Connection, org_lock: OrgLock) -> Tx:
+        return Tx(OrgScope(conn, self._database, self.org, self._clock(), org_lock))
 
 
 class Store:

@@ -11,7 +11,7 @@ from acumen.model.memories.playbook import Approval, Lesson
 from acumen.model.memories.profile import TimeToLive
 from acumen.model.memories.search import Filter, SearchRow
 from acumen.storage.memories.memories import StatusMove
-from acumen.storage.memories.search_rows import FEW, IndexVersion
+from acumen.storage.memories.search_rows import FEW
 from acumen.storage.store import OrgStore, Tx
 from tests.world import (
     ADA,
@@ -241,7 +241,6 @@ async def test_every_change_is_numbered_and_read_in_the_order_of_its_commit(org_
         (first.id, False, "one"),
         (second.id, True, ""),
     ]
-    assert (await org_store.read(lambda tx: tx.search_rows.get_version())).seq == changed[-1][1]
 
 
 async def test_erasing_begins_a_new_generation(org_store: OrgStore):
@@ -251,7 +250,7 @@ async def test_erasing_begins_a_new_generation(org_store: OrgStore):
     await org_store.write(lambda tx: tx.search_rows.delete_user("ada"))
 
     after = await org_store.read(lambda tx: tx.search_rows.get_version())
-    assert after == IndexVersion(before.generation + 1, before.seq)
+    assert after.generation == before.generation + 1
     assert await org_store.read(lambda tx: tx.search_rows.find_since(Kind.PROFILE, None, 0)) == []
 
 

@@ -69,7 +69,7 @@ async def watch(event: Published, deps: Deps) -> None:
                 at = tx.at if growth.finished else Millis(growth.last_at + _quiet_ms(deps))
                 tx.jobs.add(SessionQuiet(event.user_id, growth.session_id), at)
 
-    await deps.store.write(store)
+    await deps.store.write_for_user(event.user_id, store)
 
 
 async def session(event: SessionQuiet, deps: Deps) -> None:
@@ -80,7 +80,7 @@ async def session(event: SessionQuiet, deps: Deps) -> None:
     ended = session.is_over or session.stated is not None
     quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
     if quiet_at > deps.now():
-        await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at))
+        await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at), hold_org=False)
         return
     judging, drawn = deps.config.judging, chance(deps.org, session.user_id, session.session_id)
     rates = judging.evaluation_only if session.last_request.evaluation_only else judging.rates

@@ -163,4 +163,4 @@ def _turn(turn: Interaction, request: Request, shown: list[RenderedMemory], *, n
 
 async def come_back(user: UserId, at: Millis, deps: Deps) -> None:
     """Looks again when the user will have been idle for long enough."""
-    await deps.store.write(lambda tx: tx.jobs.add(Published(user, RequestId("")), at))
+    await deps.store.write(lambda tx: tx.jobs.add(Published(user, RequestId("")), at), hold_org=False)

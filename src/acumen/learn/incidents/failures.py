@@ -60,7 +60,7 @@ async def explain(event: Failed, deps: Deps) -> None:
         return
     cooled_at = (case.group.analysed_at or 0) + COOL_DOWN_MS
     if case.group.analysed_at is not None and deps.now() < cooled_at:
-        await deps.store.write(lambda tx: tx.jobs.add(event, Millis(cooled_at)))
+        await deps.store.write(lambda tx: tx.jobs.add(event, Millis(cooled_at)), hold_org=False)
         return
     hashed = proposals.evidence_hash(case.group.id, [example.id for example in case.examples])
     if not await deps.store.read(lambda tx: tx.proposals.is_analysed(hashed)):

@@ -10,6 +10,7 @@ from acumen.model.config import REVIEW
 from acumen.model.ids import Millis, OrgId
 from acumen.storage.engine.compiled_statement import CompiledSelect
 from acumen.storage.engine.scope import OrgScope
+from acumen.storage.memories.change_numbers import first_number
 from acumen.storage.tables import orgs
 
 # Asked before every job: built once.
@@ -22,7 +23,8 @@ class Orgs:
 
     def ensure(self) -> None:
         """An org exists from the first time it is named."""
-        self._scope.insert_new(orgs, [{"config": None, "config_version": 0, "search_seq": 0, "generation": 0}])
+        first = first_number(self._scope.conn, self._scope.db)
+        self._scope.insert_new(orgs, [{"config": None, "config_version": 0, "search_seq": first, "generation": 0}])
 
     def first_created_at(self) -> Millis:
         """When the first org of this database came to be, and with it the database."""

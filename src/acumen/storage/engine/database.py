@@ -20,8 +20,14 @@ class Database(Protocol):
         """Run on a connection that the database itself keeps from writing, in one snapshot."""
         ...
 
-    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:
-        """Run in a transaction; returns after COMMIT. `alone`: no other transaction of this key runs meanwhile."""
+    async def write(
+        self, fn: Callable[[sa.Connection], T], key: str | None = None, *, shared_for: str | None = None
+    ) -> T:
+        """Run in a transaction; returns after COMMIT.
+
+        `key`: no other transaction of this key runs meanwhile. With `shared_for` the key is shared with transactions
+        for something else; those for the same wait for each other before they take a connection.
+        """
         ...
 
     @property

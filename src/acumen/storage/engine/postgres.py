@@ -21,6 +21,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 16
+# What our connections are called in `pg_stat_activity`; those of the first version are called `acumen`.
+SESSIONS = "acumen 2"
 # A deadlock's victim may simply try again; a third time something else is wrong.
 TRIES = 3
 DEADLOCK, SERIALIZATION = "40P01", "40001"
@@ -31,6 +33,7 @@ _LOCK = """
         SELECT DISTINCT hashtextextended(key, 0) AS number FROM unnest(%s::text[]) AS key ORDER BY number
     ) AS sorted
 """
+_SHARE = _LOCK.replace("pg_advisory_xact_lock", "pg_advisory_xact_lock_shared")
 
 
 def _tell_indexes() -> None:
@@ -54,7 +57,7 @@ class Postgres:
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_pre_ping=True,
-            connect_args={"connect_timeout": 5, "application_name": "acumen"},
+            connect_args={"connect_timeout": 5, "application_name": SESSIONS},
         )
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
         self._room = Semaphore(most_waiting)
@@ -63,20 +66,22 @@ class Postgres:
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_now, fn)
 
-    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:
+    async def write(
+        self, fn: Callable[[sa.Connection], T], key: str | None = None, *, shared_for: str | None = None
+    ) -> T:
         if not self._room.acquire(blocking=False):
             raise Unavailable("Too many writes are waiting for the database; try again shortly.")
         try:
-            if alone is None:
-                return await self._write(fn, [])
+            if key is None:
+                return await self._write(fn, "", _LOCK)
             # Those of this process wait here, where they occupy no connection.
-            async with self._alone.setdefault(alone, asyncio.Lock()):
-                return await self._write(fn, [alone])
+            async with self._alone.setdefault(shared_for or key, asyncio.Lock()):
+                return await self._write(fn, key, _SHARE if shared_for else _LOCK)
         finally:
             self._room.release()
 
-    async def _write(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, keys)
+    async def _write(self, fn: Callable[[sa.Connection], T], key: str, lock: str) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, key, lock)
 
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         contains: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
@@ -150,11 +155,12 @@ class Postgres:
         except sa.exc.OperationalError as wrong:
             raise _translated(wrong) from wrong
 
-    def _write_now(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
+    def _write_now(self, fn: Callable[[sa.Connection], T], key: str, lock: str) -> T:
         for left in reversed(range(TRIES)):
             try:
                 with self._engine.begin() as conn:
-                    self.lock(conn, *keys)
+                    if key:
+                        conn.exec_driver_sql(lock, ([key],))
                     return fn(conn)
             except sa.exc.OperationalError as wrong:
                 if not (left and getattr(wrong.orig, "sqlstate", None) in (DEADLOCK, SERIALIZATION)):

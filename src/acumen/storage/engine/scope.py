@@ -3,11 +3,11 @@
 Lock order. Postgres runs many transactions at once; no cycle of waiting is possible, because all of them take their
 locks in this order, and SQLite has one writer:
 
-1. The org, before the first statement (`OrgStore.write`). Its holder is the only such transaction of the org, so two
-   of them can wait for each other nowhere else. Publishing alone does without it: it changes nothing that search
-   reads, and must not wait for learning.
-2. Users (`hold_users`), all of them in one call and before any row of a request or a turn. Postgres sorts them.
-3. Rows. A transaction that does not hold the org writes the rows of one statement sorted by their key.
+1. The org, before the first statement (`OrgStore.write`), whole or shared. Who holds it whole is the only holder. Those
+   who share it change rows of users that they lock, so two of them wait for each other at users only. Publishing and
+   scheduling jobs do without it: they change nothing that search reads, and must not wait for anything else.
+2. Users (`lock_users`), all of them in one call and before any row of theirs. Postgres sorts them.
+3. Rows. A transaction that does not hold the whole org writes the rows of one statement sorted by their key.
 4. Jobs (`Jobs.write`), as the last statement of the transaction, sorted by their waiting key. Workers lease, recover
    and finish jobs of all orgs in transactions of their own, which touch nothing but jobs: they wait only for waiting
    keys, in the same order, and skip rows that another transaction holds.
@@ -16,6 +16,7 @@ A transaction that takes locks in another order raises `LockOrderViolated`, on b
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -48,6 +49,14 @@ def org_of(id_column: sa.Column[Any]) -> sa.ColumnElement[str]:
     return sa.func.coalesce(org, "") if alone else org
 
 
+class OrgLock(StrEnum):
+    """How a transaction holds its org."""
+
+    WHOLE = "whole"  # no other transaction holds it
+    SHARED = "shared"  # others share it, and change other users' rows
+    NONE = "none"
+
+
 class LockOrderViolated(RuntimeError):
     """A lock was requested too late: see the lock order at the top of this file."""
 
@@ -57,7 +66,7 @@ class OrgScope(Struct, frozen=True):
     db: Database
     org: OrgId
     at: Millis  # when the transaction began; stamps every row it writes
-    has_org_lock: bool = True  # whether it is the only such transaction of the org; False also for readers
+    org_lock: OrgLock = OrgLock.WHOLE  # NONE also for readers
     locked_users: set[str] = field(default_factory=set)
     new_jobs: list[dict[str, Any]] = field(default_factory=list)  # inserted after everything else
 
@@ -90,12 +99,17 @@ class OrgScope(Struct, frozen=True):
         return [], int(self.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
 
     def require_org_lock(self) -> None:
-        """Up to COMMIT no other transaction of this org changes what search reads.
+        """Up to COMMIT no other transaction changes what search reads of this org, or of the users locked by this one.
 
         Takes no lock, but checks that the transaction began with it.
         """
-        if not self.has_org_lock:
+        if self.org_lock is OrgLock.NONE or (self.org_lock is OrgLock.SHARED and not self.locked_users):
             raise LockOrderViolated(f"The transaction has to begin with the lock of org {self.org!r}.")
+
+    def require_whole_org_lock(self) -> None:
+        """The same for changes that are not of one user."""
+        if self.org_lock is not OrgLock.WHOLE:
+            raise LockOrderViolated(f"The transaction has to begin with the lock of the whole org {self.org!r}.")
 
     def lock_user(self, user: str) -> None:
         """Up to COMMIT no other transaction publishes for this user, learns from them or erases them."""

@@ -42,7 +42,13 @@ class Sqlite:
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
 
-    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:  # noqa: ARG002 - as Postgres
+    async def write(
+        self,
+        fn: Callable[[sa.Connection], T],
+        key: str | None = None,  # noqa: ARG002 - as Postgres
+        *,
+        shared_for: str | None = None,  # noqa: ARG002 - as Postgres
+    ) -> T:
         return await self._writer.write(fn)
 
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:

@@ -1,34 +1,24 @@
-"""What search reads: words and vectors, numbered in the order of their commits.
-
-The numbers come from the org's row. A transaction that takes one locks the org (see the lock order in `scope.py`), so
-numbers appear in the order in which they were taken.
-"""
+"""What search reads: words and vectors, each with the number of its last change (`change_numbers.py`)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from msgspec import Struct
 
 from acumen.model.ids import Millis
 from acumen.model.memories.search import SearchRow
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement
 from acumen.storage.engine.scope import OrgScope
+from acumen.storage.memories import change_numbers
+from acumen.storage.memories.change_numbers import IndexVersion
 from acumen.storage.tables import orgs, search_rows
+
+R = TypeVar("R")
 
 # A search that reads its scope again takes about as long as this many rows take to be numbered.
 FEW = 500
 
-
-class IndexVersion(Struct, frozen=True):
-    """How far search has read. A higher `generation` means: drop the cache and read again."""
-
-    generation: int
-    seq: int
-
-
-_VERSION = PlainStatement(sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org")))
 
 _LATEST = PlainStatement(
     sa.select(sa.func.max(search_rows.c.seq)).where(
@@ -36,12 +26,6 @@ _LATEST = PlainStatement(
         search_rows.c.kind == sa.bindparam("kind"),
         search_rows.c.user_id == sa.bindparam("user"),
     )
-)
-_its_org = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org"))
-_ADVANCE = PlainStatement(
-    _its_org.values(
-        search_seq=orgs.c.search_seq + sa.bindparam("by"), updated_at=sa.bindparam("its_updated_at")
-    ).returning(orgs.c.search_seq)
 )
 _TOUCH = PlainStatement(
     sa.update(search_rows)
@@ -77,17 +61,22 @@ class SearchRows:
         return self._scope.at
 
     def get_version(self) -> IndexVersion:
-        row = _VERSION.first(self._scope.conn, org=self._scope.org)
-        return IndexVersion(*row) if row else IndexVersion(0, 0)
+        return change_numbers.version(self._scope)
 
     def find_since(
         self, kind: str, user: str | None, seq: int, limit: int | None = None
     ) -> list[tuple[SearchRow, int, bool]]:
-        """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
+        """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone.
+
+        Of a number all rows or none. Those of one transaction may be more than `limit`.
+        """
         bound = {"org": self._scope.org, "kind": kind, "seq": seq, "user": user, "most": limit}
         changed = _since(of_user=user is not None, limited=limit is not None)
         rows = changed.rows(self._scope.conn, **{name: value for name, value in bound.items() if value is not None})
-        return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in rows]
+        page = [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in rows]
+        if limit is None or len(page) < limit:
+            return page
+        return _whole(page, lambda row: row[1]) or self.find_since(kind, user, seq, 2 * limit)
 
     def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """The rows that exist; deleted ones are left out."""
@@ -95,12 +84,19 @@ class SearchRows:
         query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
         return {row.entity_id: _row(row) for row in self._scope.all_in(query, c.entity_id, ids)}
 
-    def find_changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> list[tuple[str, str, int]]:
-        """Rows of these kinds that changed after `seq`, in order: kind, id, number."""
+    def find_changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> tuple[list[tuple[str, str, int]], bool]:
+        """Rows of these kinds that changed after `seq`, in order: kind, id, number; and whether more follow.
+
+        Of a number all rows or none. Those of one transaction may be more than `limit`.
+        """
         c = search_rows.c
         query = self._scope.select(c.kind, c.entity_id, c.seq).where(c.seq > seq)
         rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
-        return [(row.kind, row.entity_id, row.seq) for row in rows]
+        page = [(row.kind, row.entity_id, row.seq) for row in rows]
+        if len(page) < limit:
+            return page, False
+        whole = _whole(page, lambda row: row[2])
+        return (whole, True) if whole else self.find_changed_after(seq, kinds, 2 * limit)
 
     def count_after(self, version: IndexVersion, kinds: Sequence[str]) -> int:
         """How many changed since then; all of them, if every cache has to be read again."""
@@ -114,17 +110,16 @@ class SearchRows:
 
     def touch(self, kind: str, entity_id: str) -> None:
         """What it is filtered by has changed, its words have not."""
-        s = self._scope
-        row = {"org": s.org, "kind": kind, "entity_id": entity_id, "seq": self._advance(1), "updated_at": s.at}
-        _TOUCH.run(s.conn, [row])
+        self.touch_all(kind, [entity_id])
 
     def touch_all(self, kind: str, ids: Sequence[str]) -> None:
         """The same for a few; for many it is cheaper that every cache is read again."""
         if len(ids) > FEW:
             self.begin_generation()
-            return
-        for entity_id in ids:
-            self.touch(kind, entity_id)
+        elif ids:
+            same = {"org": self._scope.org, "kind": kind, "updated_at": self._scope.at}
+            numbered = zip(ids, self._take(len(ids)), strict=True)
+            _TOUCH.run(self._scope.conn, [{**same, "entity_id": id_, "seq": seq} for id_, seq in numbered])
 
     def get_latest_version(self, kind: str, user: str) -> IndexVersion:
         """Differs whenever something of the scope has changed."""
@@ -132,7 +127,7 @@ class SearchRows:
         return IndexVersion(self.get_version().generation, int(latest[0] or 0))
 
     def require_org_lock(self) -> None:
-        """Up to COMMIT no other transaction of this org changes what search reads."""
+        """Up to COMMIT no other transaction changes what search reads of this org, or of the users that are locked."""
         self._scope.require_org_lock()
 
     def mark_deleted(self, kind: str, owners: Mapping[str, str]) -> None:
@@ -148,7 +143,7 @@ class SearchRows:
         self.begin_generation()
 
     def begin_generation(self) -> None:
-        self.require_org_lock()
+        self._scope.require_whole_org_lock()
         self._scope.update(orgs, generation=orgs.c.generation + 1)
 
     def find_without_vector(self, model: str, kind: str, limit: int) -> list[str]:
@@ -164,13 +159,18 @@ class SearchRows:
     def _file(self, rows: Sequence[SearchRow], *, gone: bool) -> None:
         if not rows:
             return
-        first = self._advance(len(rows)) - len(rows) + 1
-        values = [self._scope.stamp({**_values(row), "seq": seq, "gone": gone}) for seq, row in enumerate(rows, first)]
+        numbered = zip(rows, self._take(len(rows)), strict=True)
+        values = [self._scope.stamp({**_values(row), "seq": seq, "gone": gone}) for row, seq in numbered]
         _put(self._scope.db.insert).run(self._scope.conn, values)
 
-    def _advance(self, by: int) -> int:
+    def _take(self, many: int) -> Sequence[int]:
         self.require_org_lock()
-        return int(_ADVANCE.first(self._scope.conn, org=self._scope.org, by=by, updated_at=self._scope.at)[0])
+        return change_numbers.take(self._scope, many)
+
+
+def _whole(page: list[R], number: Callable[[R], int]) -> list[R]:
+    """Without the rows of the last number, of which more may follow."""
+    return [row for row in page if number(row) < number(page[-1])]
 
 
 @cache
