@@ -33,6 +33,7 @@ from acumen.recall.search import Recalled
 from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Store, Tx, connect
+from acumen.telemetry.metrics import Metrics
 
 # How long a configuration that another process changed may go unnoticed here.
 CONFIG_CACHE_SECONDS = 1.0
@@ -51,6 +52,7 @@ class App:
         self.local_models = LocalModels(enabled=settings.recall.embeddings)
         self.index = SearchIndex(self.local_models, settings.recall.cache_mb * 1024 * 1024)
         self.traffic = Traffic()
+        self.metrics = Metrics()
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
         self._deps: dict[OrgId, tuple[float, Deps]] = {}
         self._usage = WriteBehindBuffer(self._record_usage, settings.meter.flush_seconds)
@@ -168,7 +170,15 @@ class App:
         scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.event)
         if scheduled is not None:  # first, so that a job that fails does not end its schedule
             await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)), hold_org=False)
-        await loop.run(job, deps)
+        await self._run_steps(job, deps)
+
+    async def _run_steps(self, job: Job, deps: Deps) -> None:
+        began, result = time.monotonic(), "failed"
+        try:
+            await loop.run(job, deps)
+            result = "done"
+        finally:
+            self.metrics.job(job.event, result, time.monotonic() - began)
 
     def _next(self, event: Event, at: Millis) -> Millis:
         """When a periodic event is due again."""

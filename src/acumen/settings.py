@@ -179,6 +179,17 @@ class LlmSettings(Section):
     prices: str = Field("", description="TOML file with prices that replaces the built-in table.")
 
 
+class TelemetrySettings(Section):
+    """Metrics and traces of the server's own work."""
+
+    metrics_token: str = Field(
+        "",
+        pattern="^(.{16,})?$",
+        repr=False,
+        description="Token that opens `/metrics`, at least 16 characters; keys of the local organization open it too.",
+    )
+
+
 class Settings(Section):
     host: str = Field("127.0.0.1", description="Address to listen on; anything but loopback requires an API key.")
     port: int = Field(8061, ge=0, le=65535, description="Port to listen on; clients expect 8061.")
@@ -196,6 +207,7 @@ class Settings(Section):
     evaluation: EvaluationSettings = EvaluationSettings()
     web: Web = Web()
     review: ReviewSettings = ReviewSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     @property
     def data_dir(self) -> Path:
@@ -207,7 +219,7 @@ class Settings(Section):
 
 
 # Secrets: an error message about one does not repeat its value.
-_HIDDEN = ("key", "secret", "url", "alerts")
+_HIDDEN = ("key", "secret", "url", "alerts", "metrics_token")
 
 
 def load(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Settings:

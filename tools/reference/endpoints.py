@@ -43,7 +43,8 @@ The server describes itself at `/openapi.json`, and shows the description at `/d
 - **Retries**: sending a request with the same `request_id` or `op_id` again stores nothing twice.
 - **Examples** on these pages are played through a real server. Times and ids are replaced by fixed values, fractions
   are rounded, and long lists are cut: objects to the first, other values to the first three.
-- Traces arrive by OTLP at `/v1/traces`: see [observe](observe.md)."""
+- Traces arrive by OTLP at `/v1/traces`: see [observe](observe.md).
+- Metrics for Prometheus are at `/metrics`: see [monitoring](../operate/monitoring.md)."""
 ERRORS = (
     "A failure has a body with `detail` (a sentence), `code` and `request_id`; the log has the rest under the same id."
 )

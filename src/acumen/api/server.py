@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acumen.api import edge, error_reply, openapi
+from acumen.api import edge, error_reply, metrics, openapi
 from acumen.api.observe import traces
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator
@@ -35,17 +35,14 @@ def web_app(app: App, keys: KeyAuthenticator | None = None) -> ASGIApp:
         yield
         await app.stop()
 
-    routes = api_routes(app, keys or KeyAuthenticator(app.store, app.open_org))
+    authenticator = keys or KeyAuthenticator(app.store, app.open_org)
+    routes = [*edge.routes(app, authenticator), *traces.routes(app, authenticator), metrics.route(app, authenticator)]
     web = Starlette(
         routes=[*routes, *openapi.routes()],
         lifespan=lifespan,
         exception_handlers={HTTPException: _unrouted},
     )
     return DirectRouter(routes, SecurityHeaders(web))
-
-
-def api_routes(app: App, keys: KeyAuthenticator) -> list[Route]:
-    return [*edge.routes(app, keys), *traces.routes(app, keys)]
 
 
 class SecurityHeaders:
@@ -71,15 +68,16 @@ class DirectRouter:
 
     def __init__(self, routes: Sequence[Route], router: ASGIApp) -> None:
         whole = [route for route in routes if not route.param_convertors]
-        self._endpoints = {(method, route.path): route.endpoint for route in whole for method in route.methods or ()}
+        self._routes = {(method, route.path): route for route in whole for method in route.methods or ()}
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._endpoints.get((scope.get("method", ""), scope.get("path", "")))
-        if endpoint is None:
+        route = self._routes.get((scope.get("method", ""), scope.get("path", "")))
+        if route is None:
             await self._router(scope, receive, send)
         else:
-            response: Response = await endpoint(Request(scope, receive, send))
+            scope["route"] = route
+            response: Response = await route.endpoint(Request(scope, receive, send))
             headers = [*response.raw_headers, *_RAW_HEADERS]
             await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
             await send({"type": "http.response.body", "body": response.body})

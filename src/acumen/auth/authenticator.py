@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from acumen.auth.headers import Scope, headers_of
-from acumen.errors import NotAuthenticated, NotFound
+from acumen.auth.headers import Scope, bearer_of, headers_of
+from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.account import ApiKey
 from acumen.model.ids import LOCAL_ORG, Millis, OrgId, fresh_id, now
 from acumen.storage.accounts.api_keys import any_exist, by_id, by_secret, hashed
@@ -47,7 +47,7 @@ class KeyAuthenticator:
 
     async def identify(self, scope: Scope) -> Caller:
         """Raises NotAuthenticated."""
-        secret = _bearer(scope)
+        secret = bearer_of(scope)
         if secret is not None and await self.keys_exist():
             return await self.holder_of(secret)
         if await self.keys_exist():
@@ -126,6 +126,11 @@ def _holder(key: ApiKey | None) -> Caller:
     return Caller(key.org_id, Role(key.role), key.name, key.id)
 
 
+def require(caller: Caller, needed: Role) -> None:
+    if not caller.role.allows(needed):
+        raise NotAllowed(f"This needs a key with role {needed} or higher; yours is {caller.role}.")
+
+
 def is_local(scope: Scope) -> bool:
     """From this machine, addressed to this machine, not by a web page of another origin, not through a proxy."""
     headers = headers_of(scope)
@@ -156,8 +161,3 @@ def _host_of(header: str) -> str:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
-
-
-def _bearer(scope: Scope) -> str | None:
-    scheme, _, secret = headers_of(scope).get("authorization", "").partition(" ")
-    return secret.strip() if scheme.lower() == "bearer" and secret.strip() else None

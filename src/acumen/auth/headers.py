@@ -11,6 +11,7 @@ Scope = MutableMapping[str, Any]
 
 # The key in the scope under which the decoded headers are cached.
 _CACHE = "acumen.headers"
+_REQUEST_ID = "acumen.request_id"
 _VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
@@ -24,6 +25,14 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 def request_id_of(scope: Scope) -> str:
-    """The caller's X-Request-ID if it is safe to log, else a new one."""
-    request_id = headers_of(scope).get("x-request-id", "")
-    return request_id if _VALID_ID.fullmatch(request_id) else fresh_id("http")
+    """The caller's X-Request-ID if it is safe to log, else a new one; the same for the whole request."""
+    request_id: str | None = scope.get(_REQUEST_ID)
+    if request_id is None:
+        sent = headers_of(scope).get("x-request-id", "")
+        request_id = scope[_REQUEST_ID] = sent if _VALID_ID.fullmatch(sent) else fresh_id("http")
+    return request_id
+
+
+def bearer_of(scope: Scope) -> str | None:
+    scheme, _, secret = headers_of(scope).get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" and secret.strip() else None

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TypeVar, cast
 
+from msgspec import Struct
+
 from acumen.index.live_indexes import MemoryIndex, TurnIndex
 from acumen.model.ids import Kind, UserId
 from acumen.model.memories.search import TURN
@@ -12,6 +14,16 @@ from acumen.storage.store import Tx
 
 Index = TypeVar("Index", MemoryIndex, TurnIndex)
 Key = tuple[str, str, UserId | None]
+
+
+class CacheStatistics(Struct, frozen=True):
+    """`scopes` is the number of indexes held; hits and misses are counted since the start."""
+
+    bytes: int
+    most_bytes: int
+    scopes: int
+    hits: int
+    misses: int
 
 
 class IndexCache:
@@ -22,7 +34,13 @@ class IndexCache:
         self._indexes: OrderedDict[Key, MemoryIndex | TurnIndex] = OrderedDict()
         self._sizes: dict[Key, int] = {}
         self._total = 0
+        self._hits = self._misses = 0
         self._lock = Lock()
+
+    @property
+    def statistics(self) -> CacheStatistics:
+        with self._lock:
+            return CacheStatistics(self._total, self._most_bytes, len(self._indexes), self._hits, self._misses)
 
     def memories(self, tx: Tx, kind: Kind, user: UserId | None) -> MemoryIndex:
         """As it was left; `refresh` under its lock before use."""
@@ -40,7 +58,9 @@ class IndexCache:
     def _get(self, key: Key, make: Callable[[], Index]) -> Index:
         with self._lock:
             # The kind within the key decides which of the two types is held under it.
-            index = cast("Index | None", self._indexes.pop(key, None)) or make()
+            cached = cast("Index | None", self._indexes.pop(key, None))
+            self._hits, self._misses = self._hits + (cached is not None), self._misses + (cached is None)
+            index = cached or make()
             self._indexes[key] = index
             # What it grew to while it was last used is known only now.
             size = index.bytes

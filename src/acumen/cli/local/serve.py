@@ -16,6 +16,7 @@ import uvicorn
 from msgspec import Struct
 
 from acumen import __version__
+from acumen.api.instrumented import InstrumentedApp
 from acumen.api.server import web_app
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator, is_loopback
@@ -126,7 +127,7 @@ class AnnouncingServer(uvicorn.Server):
 
 def _config(parts: App, keys: KeyAuthenticator) -> uvicorn.Config:
     return uvicorn.Config(
-        with_dashboard(parts, keys, web_app(parts, keys)),
+        InstrumentedApp(with_dashboard(parts, keys, web_app(parts, keys)), parts.metrics),
         interface="asgi3",
         http=LimitedHttpProtocol,
         # We start and stop the app ourselves, so that its failures get our words.

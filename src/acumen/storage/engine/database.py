@@ -31,6 +31,11 @@ class Database(Protocol):
         ...
 
     @property
+    def waiting_writes(self) -> int:
+        """Writes of this process that are not committed yet."""
+        ...
+
+    @property
     def insert(self) -> Callable[[sa.Table], Any]:
         """An INSERT that knows ON CONFLICT."""
         ...

@@ -56,6 +56,10 @@ class GroupCommit:
             self._waiting -= 1
         return value
 
+    @property
+    def waiting(self) -> int:
+        return self._waiting
+
     def close(self) -> None:
         """Finishes what was handed in."""
         self._queue.put(None)

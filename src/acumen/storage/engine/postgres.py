@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Semaphore
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -60,7 +59,8 @@ class Postgres:
             connect_args={"connect_timeout": 5, "application_name": SESSIONS},
         )
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
-        self._room = Semaphore(most_waiting)
+        self._most_waiting = most_waiting
+        self.waiting_writes = 0
         self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
@@ -69,8 +69,9 @@ class Postgres:
     async def write(
         self, fn: Callable[[sa.Connection], T], key: str | None = None, *, shared_for: str | None = None
     ) -> T:
-        if not self._room.acquire(blocking=False):
+        if self.waiting_writes >= self._most_waiting:
             raise Unavailable("Too many writes are waiting for the database; try again shortly.")
+        self.waiting_writes += 1
         try:
             if key is None:
                 return await self._write(fn, "", _LOCK)
@@ -78,7 +79,7 @@ class Postgres:
             async with self._alone.setdefault(shared_for or key, asyncio.Lock()):
                 return await self._write(fn, key, _SHARE if shared_for else _LOCK)
         finally:
-            self._room.release()
+            self.waiting_writes -= 1
 
     async def _write(self, fn: Callable[[sa.Connection], T], key: str, lock: str) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, key, lock)

@@ -51,6 +51,10 @@ class Sqlite:
     ) -> T:
         return await self._writer.write(fn)
 
+    @property
+    def waiting_writes(self) -> int:
+        return self._writer.waiting
+
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         item = sa.func.json_each(column).table_valued("value")
         return sa.exists(sa.select(1).select_from(item).where(item.c.value.in_(values)))

@@ -113,6 +113,22 @@ class JobLeases:
     def has_due(self) -> bool:
         return bool(_ANY_DUE.all(self._conn, at=self._at))
 
+    def count_all(self) -> list[tuple[str, str, int]]:
+        """Events, states and numbers. A waiting job is `scheduled`, `due`, or `retrying` after a failure."""
+        c = jobs.c
+        waiting = sa.case(
+            (c.last_error.is_not(None), "retrying"), (c.run_at <= sa.literal(self._at), "due"), else_="scheduled"
+        )
+        state = sa.case((c.state == JobState.WAITING, waiting), else_=c.state).label("shown_state")
+        counted = self._conn.execute(sa.select(c.event, state, sa.func.count()).group_by(c.event, "shown_state"))
+        return [(event, shown, number) for event, shown, number in counted]
+
+    def overdue_since(self) -> Millis | None:
+        """Since when the oldest job that is due waits, of any org; None without a backlog."""
+        due = sa.select(sa.func.min(jobs.c.run_at)).where(jobs.c.state == JobState.WAITING, jobs.c.run_at <= self._at)
+        run_at = self._conn.execute(due).scalar()
+        return None if run_at is None else Millis(run_at)
+
     def next_at(self) -> Millis | None:
         """When the earliest waiting job wants to run."""
         query = sa.select(sa.func.min(jobs.c.run_at)).where(jobs.c.state == JobState.WAITING)

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from acumen.model.ids import Millis
 from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole, Spent
 from acumen.storage.engine.scope import OrgScope
-from acumen.storage.tables import llm_calls
+from acumen.storage.tables import llm_calls, orgs
 
 
 class LlmCalls:
@@ -43,3 +43,15 @@ class LlmCalls:
     def erase_user(self, user: str) -> int:
         """The cost stays counted; the user and the error text are removed."""
         return self._scope.update(llm_calls, llm_calls.c.user_id == user, user_id=None, request_id=None, error=None)
+
+
+def spent_by_role(conn: sa.Connection, since: Millis) -> list[tuple[ModelRole, CallOutcome, Spent]]:
+    """Of all orgs. Goes through the orgs, because the index by time begins with the org."""
+    c = llm_calls.c
+    sums = [sa.func.sum(column) for column in (c.prompt_tokens, c.completion_tokens, c.cost_usd)]
+    query = sa.select(c.role, c.outcome, sa.func.count(), *sums).group_by(c.role, c.outcome)
+    rows = conn.execute(query.where(c.org_id.in_(sa.select(orgs.c.org_id)), c.created_at >= since))
+    return [
+        (ModelRole(role), CallOutcome(outcome), Spent(calls, 0, int(prompt), int(completion), float(cost or 0.0)))
+        for role, outcome, calls, prompt, completion, cost in rows
+    ]

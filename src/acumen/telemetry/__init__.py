@@ -1,0 +1,1 @@
+"""What the server tells about its own work: metrics, traces and logs. Nothing here names a user or an organization."""
