@@ -44,6 +44,7 @@ RULES = [
     "हमेशा हिंदी में जवाब दो",
     "Ne me tutoie jamais.",
     "Verwende niemals Emojis.",
+    "Antworte ab jetzt immer auf Englisch.",
     "英語では絶対に答えないで。",
     "कभी अंग्रेज़ी में जवाब मत दो।",
     "لا تستخدم الرموز أبدا.",

@@ -294,8 +294,11 @@ _CHANGED = (
 
 
 def retracted(text: str) -> str:
-    """What "no longer", "not … anymore", "stopped …" says has ended, in the user's words; empty if nothing."""
-    return _first(text, _NO_LONGER)
+    """What "no longer", "not … anymore", "stopped …" says has ended, without the reason; empty if nothing."""
+    return _REASON.sub("", _first(text, _NO_LONGER))
+
+
+_REASON = lazy_regex(r"\s(?:because|since|due to|as (?:i|we|it|they)|so that)\b.*", re.IGNORECASE)
 
 
 def replaced(text: str) -> str:

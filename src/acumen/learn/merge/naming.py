@@ -15,6 +15,11 @@ _COPULA = lazy_regex(r" (?:is|are|am|was|were)$", re.IGNORECASE)
 
 
 def named(target: str, entries: Sequence[Entry]) -> list[Entry]:
+    """What the whole target names, else what it names before its first comma: "…, that was my brother" is a reason."""
+    return _named(target, entries) or _named(target.partition(",")[0], entries)
+
+
+def _named(target: str, entries: Sequence[Entry]) -> list[Entry]:
     """Those with the attribute that is named, else with the phrase itself, else with all words of it that matter."""
     if subject := named_attribute(target):
         return [entry for entry in entries if _attribute_of(entry) == subject]
