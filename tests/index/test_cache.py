@@ -1,18 +1,19 @@
 """What search holds in memory is in step with what is committed, whoever wrote it."""
 
 import asyncio
+import tracemalloc
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from acumen.index.cache import IndexCache
+from acumen.index.cache import BYTES_PER_INDEX, IndexCache
 from acumen.index.documents import ANALYSER
 from acumen.index.live_indexes import MemoryIndex, TurnIndex
 from acumen.index.partition import RankQuery
 from acumen.llm.embedding import DIMS
-from acumen.model.ids import Kind
-from acumen.model.memories.search import TURN, RankingMode, SearchRow
+from acumen.model.ids import Kind, UserId
+from acumen.model.memories.search import TURN, Filter, RankingMode, SearchRow
 from acumen.storage.store import OrgStore
 from tests.world import (
     ADA,
@@ -157,12 +158,11 @@ async def test_the_least_recently_asked_are_put_away_when_there_is_no_room(org_s
     users = ["ada", "bob", "cyd"]
     for user in users:
         await org_store.write(lambda tx, user=user: keep(tx, a_profile(user=user)))
-    shelf = IndexCache(most_bytes=1)
+    shelf = IndexCache(most_bytes=2 * BYTES_PER_INDEX)
 
     def ask(tx, user: str) -> MemoryIndex:
-        held = shelf.memories(tx, Kind.PROFILE, user)
-        held.refresh(tx, MODEL)
-        return held
+        with shelf.memories(tx, Kind.PROFILE, user, MODEL) as held:
+            return held
 
     first = await org_store.read(lambda tx: ask(tx, "ada"))
     same = await org_store.read(lambda tx: ask(tx, "ada"))
@@ -172,6 +172,57 @@ async def test_the_least_recently_asked_are_put_away_when_there_is_no_room(org_s
     assert first is same
     assert again is not first
     assert len(again.rows) == 1
+
+
+def add_many(tx, users: int, of_each: int) -> None:
+    vectors = np.random.default_rng(1).standard_normal((users * of_each, DIMS)).astype(np.float16)
+    for number, vector in enumerate(vectors):
+        memory = a_profile(f"number {number}", user=f"user-{number % users}")
+        row = SearchRow(Kind.PROFILE, "", memory.user_id, f"number {number}", ANALYSER, vector.tobytes(), MODEL)
+        tx.memories.add(Kind.PROFILE, memory, row, JUST_BECAUSE)
+
+
+def use(cache: IndexCache, tx, user: str) -> None:
+    with cache.memories(tx, Kind.PROFILE, UserId(user), MODEL) as index:
+        index.rank(tx, RankQuery.of("number 7", np.ones(DIMS, np.float32)), 5, Filter(user_id=UserId(user)))
+
+
+@pytest.mark.parametrize("users, of_each", [(1, 300), (30, 3)])
+async def test_it_counts_the_bytes_that_it_takes(org_store: OrgStore, users: int, of_each: int):
+    cache = IndexCache(most_bytes=2**30)
+    await org_store.write(lambda tx: add_many(tx, users, of_each))
+
+    def measure(tx) -> int:
+        use(IndexCache(2**30), tx, "user-0")  # so that code and statements are loaded
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        for number in range(users):
+            use(cache, tx, f"user-{number}")
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return after - before
+
+    taken = await org_store.read(measure)
+
+    assert cache.statistics.bytes == pytest.approx(taken, rel=0.25)
+
+
+async def test_many_users_who_are_each_asked_for_once_do_not_take_more_than_the_limit(org_store: OrgStore):
+    cache = IndexCache(most_bytes=5 * BYTES_PER_INDEX)
+    await org_store.write(lambda tx: add_many(tx, users=20, of_each=1))
+
+    def ask_all(tx) -> list[int]:
+        sizes = []
+        for number in range(20):
+            use(cache, tx, f"user-{number}")
+            with cache.turns(tx, UserId(f"user-{number}"), MODEL):
+                pass
+            sizes.append(cache.statistics.bytes)
+        return sizes
+
+    sizes = await org_store.read(ask_all)
+
+    assert 0 < min(sizes) <= max(sizes) <= 5 * BYTES_PER_INDEX
 
 
 # --- seen from outside ---------------------------------------------------------------------------------------------

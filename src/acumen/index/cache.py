@@ -1,12 +1,14 @@
 """An LRU cache of indexes, limited by bytes."""
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import TypeVar, cast
 
 from msgspec import Struct
 
+from acumen.index.free_memory import return_free_memory
 from acumen.index.live_indexes import MemoryIndex, TurnIndex
 from acumen.model.ids import Kind, UserId
 from acumen.model.memories.search import TURN
@@ -14,6 +16,11 @@ from acumen.storage.store import Tx
 
 Index = TypeVar("Index", MemoryIndex, TurnIndex)
 Key = tuple[str, str, UserId | None]
+
+# An entry of the cache and its index with nothing in it, by tracemalloc.
+BYTES_PER_INDEX = 4_000
+# Evicted indexes leave holes between what stays; to give these back takes some milliseconds.
+EVICTED_AT_ONCE = 16 * 1024 * 1024
 
 
 class CacheStatistics(Struct, frozen=True):
@@ -27,7 +34,7 @@ class CacheStatistics(Struct, frozen=True):
 
 
 class IndexCache:
-    """An LRU cache of indexes, limited by bytes."""
+    """An LRU cache of indexes. Between uses it holds no more than `most_bytes`."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
@@ -35,6 +42,7 @@ class IndexCache:
         self._sizes: dict[Key, int] = {}
         self._total = 0
         self._hits = self._misses = 0
+        self._evicted = 0
         self._lock = Lock()
 
     @property
@@ -42,12 +50,29 @@ class IndexCache:
         with self._lock:
             return CacheStatistics(self._total, self._most_bytes, len(self._indexes), self._hits, self._misses)
 
-    def memories(self, tx: Tx, kind: Kind, user: UserId | None) -> MemoryIndex:
-        """As it was left; `refresh` under its lock before use."""
-        return self._get((tx.scope.org, kind, user), lambda: MemoryIndex(kind, user))
+    @contextmanager
+    def memories(self, tx: Tx, kind: Kind, user: UserId | None, model: str) -> Iterator[MemoryIndex]:
+        """In step with the transaction, and only the caller's meanwhile."""
+        key = (tx.scope.org, kind, user)
+        index = self._get(key, lambda: MemoryIndex(kind, user))
+        with index.lock:
+            try:
+                index.refresh(tx, model)
+                yield index
+            finally:
+                self._count(key, index)
 
-    def turns(self, tx: Tx, user: UserId) -> TurnIndex:
-        return self._get((tx.scope.org, TURN, user), lambda: TurnIndex(user))
+    @contextmanager
+    def turns(self, tx: Tx, user: UserId, model: str) -> Iterator[TurnIndex]:
+        """In step with the transaction, and only the caller's meanwhile."""
+        key = (tx.scope.org, TURN, user)
+        index = self._get(key, lambda: TurnIndex(user))
+        with index.lock:
+            try:
+                index.refresh(tx, model)
+                yield index
+            finally:
+                self._count(key, index)
 
     def clear(self) -> None:
         with self._lock:
@@ -62,14 +87,26 @@ class IndexCache:
             self._hits, self._misses = self._hits + (cached is not None), self._misses + (cached is None)
             index = cached or make()
             self._indexes[key] = index
-            # What it grew to while it was last used is known only now.
-            size = index.bytes
-            self._total += size - self._sizes.get(key, 0)
-            self._sizes[key] = size
-            self._evict_lru(keep=key)
         return index
 
-    def _evict_lru(self, keep: Key) -> None:
-        while self._total > self._most_bytes and next(iter(self._indexes)) != keep:
+    def _count(self, key: Key, index: MemoryIndex | TurnIndex) -> None:
+        """What the index has grown to; others make room for it."""
+        with self._lock:
+            if self._indexes.get(key) is not index:
+                return  # evicted while it was used
+            size = index.bytes + BYTES_PER_INDEX
+            self._total += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
+            self._evict_lru()
+            trim = self._evicted >= EVICTED_AT_ONCE
+            if trim:
+                self._evicted = 0
+        if trim:
+            return_free_memory()
+
+    def _evict_lru(self) -> None:
+        while self._total > self._most_bytes:
             key, _ = self._indexes.popitem(last=False)
-            self._total -= self._sizes.pop(key)
+            size = self._sizes.pop(key, 0)
+            self._total -= size
+            self._evicted += size

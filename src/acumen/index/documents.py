@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from acumen.index.tokenizer import terms
 from acumen.llm.embedding import DIMS
@@ -48,6 +49,15 @@ def vector_of(row: SearchRow, model: str) -> Vector | None:
     if row.vector is None or row.model != model:
         return None
     return np.frombuffer(row.vector, np.float16).astype(np.float32).reshape(-1, DIMS)
+
+
+def vectors_of(
+    stored: Sequence[bytes | None], models: Sequence[str], model: str
+) -> tuple[NDArray[np.float16], NDArray[np.int32]]:
+    """Those of many rows, one line for each passage, and how many lines each row has."""
+    mine = [blob if made_by == model and blob else b"" for blob, made_by in zip(stored, models, strict=True)]
+    vectors = np.frombuffer(b"".join(mine), np.float16).reshape(-1, DIMS)
+    return vectors, np.fromiter(map(len, mine), np.int32, len(mine)) // (2 * DIMS)
 
 
 def terms_of(row: SearchRow) -> list[str]:

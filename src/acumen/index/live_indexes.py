@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from threading import Lock
 
-from acumen.index.documents import ANALYSER, terms_of, vector_of
+from msgspec import Struct
+
+from acumen.index.documents import ANALYSER, vectors_of
 from acumen.index.excerpts import Excerpt, excerpts
-from acumen.index.partition import Partition
+from acumen.index.partition import Partition, RankQuery
 from acumen.index.tokenizer import terms
 from acumen.index.turn_partition import TurnPartition
 from acumen.model.conversation import Interaction
@@ -13,12 +15,13 @@ from acumen.model.ids import InteractionId, Kind, UserId
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import searchable
 from acumen.model.memories.profile import NEVER
-from acumen.model.memories.search import TURN, Facet, Filter, SearchRow
+from acumen.model.memories.search import TURN, Facet, Filter, Found
 from acumen.storage.memories.change_numbers import IndexVersion
+from acumen.storage.memories.search_rows import Change
 from acumen.storage.store import Tx
 
 # Rows read at a time: a scope that is read for the first time may be large, and is needed in memory only once.
-PAGE = 1000
+PAGE = 4000
 # Turns of a user whose pieces are held (the most recently used), and about how much memory the pieces of one take.
 # Cutting a long turn takes half a millisecond: with 400 a history of 500 turns spent two thirds of a search on it.
 MOST_EXCERPTS = 1000
@@ -41,17 +44,32 @@ class _ChangeReader:
         self._version, self._read_early = IndexVersion(version.generation, 0), {}
         return True
 
-    def pages(self, tx: Tx, version: IndexVersion) -> Iterator[Sequence[tuple[SearchRow, bool]]]:
-        """Rows, and whether each is gone. None to a snapshot that shows less than one that was read."""
+    def is_ahead_of(self, version: IndexVersion) -> bool:
+        """Whether the index shows more than a snapshot that is still open."""
+        return version.moment < self._version.moment
+
+    def pages(self, tx: Tx, version: IndexVersion) -> Iterator[Sequence[Change]]:
+        """None to a snapshot that shows less than one that was read."""
         if version.moment <= self._version.moment:
             return
         early: dict[str, int] = {}
         seq = self._version.seq
-        while changed := tx.search_rows.find_since(self._kind, self._user, seq, PAGE):
-            yield [(row, gone) for row, number, gone in changed if self._read_early.get(row.entity_id) != number]
-            early |= {row.entity_id: number for row, number, _ in changed if number > version.seq}
+        while changed := tx.search_rows.find_changes(self._kind, self._user, seq, PAGE):
             seq = changed[-1][1]
+            if self._read_early:
+                yield [change for change in changed if self._read_early.get(change[0]) != change[1]]
+            else:
+                yield changed
+            if seq > version.seq:
+                early |= {change[0]: change[1] for change in changed if change[1] > version.seq}
         self._version, self._read_early = version, early
+
+
+class Ranked(Struct, frozen=True):
+    """Rows of a scope, best first, with what they may be filtered by."""
+
+    matches: list[Found]
+    facets: dict[str, Facet]
 
 
 class MemoryIndex:
@@ -62,43 +80,43 @@ class MemoryIndex:
         self._kind = kind
         self._changes = _ChangeReader(kind, user)
         self.rows: Partition[Facet] = Partition()
-        self._standing: set[str] = set()
 
     @property
     def bytes(self) -> int:
         return self.rows.bytes
 
-    def standing(self, filter_: Filter) -> list[str]:
-        """The ids of the memories that belong into every prompt."""
-        return [name for name in self._standing if filter_.admits(self.rows.facet(name))]
+    def rank(self, tx: Tx, query: RankQuery, limit: int, criteria: Filter, threshold: float | None = None) -> Ranked:
+        """The best rows that fit; only of those that could be among them the facets are read."""
+        matches = self.rows.rank(query, limit, criteria.admits, threshold, tx.by_kind[self._kind].get_facets)
+        ranked = Ranked(matches, {match.entity_id: self.rows.facet(match.entity_id) for match in matches})
+        if self._changes.is_ahead_of(tx.index_version):
+            self.rows.forget_facets()  # some were those of an older snapshot
+        return ranked
 
     def refresh(self, tx: Tx, model: str) -> None:
         """To exactly what this transaction sees, no matter which process wrote it."""
         version = tx.index_version
         if self._changes.begin(version):
-            self.rows, self._standing = Partition(), set()
+            self.rows = Partition()
         for changed in self._changes.pages(tx, version):
             self._read(tx, changed, model)
 
-    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, bool]], model: str) -> None:
-        ids = tuple(row.entity_id for row, gone in changed if not gone)
-        facets = tx.by_kind[self._kind].find_facets(Filter(statuses=None, ids=ids)) if ids else {}
-        for row, gone in changed:
-            facet = facets.get(row.entity_id)
-            self._standing.discard(row.entity_id)
-            if gone or facet is None:
-                self.rows.drop(row.entity_id)
-                continue
-            if facet.standing:
-                self._standing.add(row.entity_id)
-            self.rows.put(row.entity_id, "", vector_of(row, model), facet, words=self._terms(tx, row))
+    def _read(self, tx: Tx, changed: Sequence[Change], model: str) -> None:
+        gone, rows = [row[0] for row in changed if row[2]], [row for row in changed if not row[2]]
+        for key in gone:
+            self.rows.drop(key)
+        if rows:
+            ids, _, _, analysers, words, models, vectors = zip(*rows, strict=True)
+            if set(analysers) != {ANALYSER}:
+                words = tuple(self._words(tx, *each) for each in zip(ids, analysers, words, strict=True))
+            self.rows.put_all(ids, words, *vectors_of(vectors, models, model))
 
-    def _terms(self, tx: Tx, row: SearchRow) -> list[str]:
+    def _words(self, tx: Tx, entity_id: str, analyser: str, words: str) -> str:
         """As they were stored, unless the tokenizer has changed since."""
-        if row.analyser == ANALYSER:
-            return terms_of(row)
-        memory = tx.by_kind[self._kind].get(row.entity_id)
-        return terms(searchable(memory)) if memory else []
+        if analyser == ANALYSER:
+            return words
+        memory = tx.by_kind[self._kind].get(entity_id)
+        return " ".join(terms(searchable(memory))) if memory else ""
 
 
 class TurnIndex:
@@ -152,17 +170,16 @@ class TurnIndex:
         )
         self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
 
-    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, bool]], model: str) -> None:
-        self._read_again(tx, [row for row, gone in changed if not gone])
-        for row, gone in changed:
-            vector = vector_of(row, model)
+    def _read(self, tx: Tx, changed: Sequence[Change], model: str) -> None:
+        self._read_again(tx, [Change(*row) for row in changed if not row[2]])
+        for entity_id, _, gone, _, _, made_by, vector in changed:
             if gone:
-                self.rows.drop(row.entity_id)
-                self._excerpts.pop(row.entity_id, None)
-            elif vector is not None:
-                self.rows.set_vector(row.entity_id, vector)
+                self.rows.drop(entity_id)
+                self._excerpts.pop(entity_id, None)
+            elif vector is not None and made_by == model:
+                self.rows.set_vector(entity_id, vectors_of((vector,), (made_by,), model)[0])
 
-    def _read_again(self, tx: Tx, rows: Sequence[SearchRow]) -> None:
+    def _read_again(self, tx: Tx, rows: Sequence[Change]) -> None:
         """Turns that are shown again, or without words that were forgotten; deleted ones are not found."""
         ids = [row.entity_id for row in rows if row.vector is None or row.entity_id not in self.rows]
         turns = tx.conversations.get_many([InteractionId(int(turn_id)) for turn_id in ids]) if ids else []

@@ -8,10 +8,10 @@ import numpy as np
 from msgspec import Struct
 
 from acumen.index import fusion
-from acumen.index.arrays import Flags, Floats, RowIds
+from acumen.index.arrays import AnyFloats, Flags, Floats, Ints, RowIds
 from acumen.index.days import CalendarDay, days
 from acumen.index.postings import Postings
-from acumen.index.rows import Rows
+from acumen.index.rows import Load, Rows
 from acumen.index.similarity import QueryVector, Similarities
 from acumen.index.tokenizer import terms
 from acumen.index.vectors import Vectors
@@ -119,7 +119,7 @@ class IndexedRows(Generic[F]):
         """About how much memory this takes."""
         return self._rows.bytes + self._words.bytes + self._vectors.bytes
 
-    def set_vector(self, key: str, vector: Floats) -> bool:
+    def set_vector(self, key: str, vector: AnyFloats) -> bool:
         """For a row that was put without one; False if the row is gone."""
         row = self._rows.row(key)
         if row is None:
@@ -131,16 +131,21 @@ class IndexedRows(Generic[F]):
         """KeyError if there is no such row."""
         return self._rows.facet_of(key)
 
+    def forget_facets(self) -> None:
+        """They are read again when they are needed."""
+        self._rows.forget_facets()
+
     def rank(
         self,
         query: RankQuery,
         limit: int,
         accept: Callable[[F], bool] | None = None,
         threshold: float | None = None,
+        load: Load[F] | None = None,
     ) -> list[Found]:
         """The best rows that `accept` lets through, best first, newest first among equals; perhaps none.
 
-        `threshold` is a cosine: a row with a shared word needs none.
+        `threshold` is a cosine: a row with a shared word needs none. `load` reads facets that were not put.
         """
         if not len(self) or limit <= 0 or not (query.by_words or query.by_vector):
             return []
@@ -149,7 +154,7 @@ class IndexedRows(Generic[F]):
         if threshold is not None and cosines is not None:
             admitted = _admitted(scorer, scores, min(floor, threshold), cosines >= threshold)
             scores, floor = np.where(admitted, scores, np.float32(-1)), NOTHING
-        rows = self._rows.first(scores, max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED)
+        rows = self._rows.first(scores, max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED, load)
         return scorer.exact(np.array(rows, np.intp)).best(floor, limit, self._rows.key)
 
     def _scorer(self, query: RankQuery) -> Scorer:
@@ -171,8 +176,16 @@ class Partition(IndexedRows[F]):
         """Insert or replace. `words` are the terms of the text if the caller has them already."""
         self.drop(key)
         self._rows.add(key, facet)
-        self._words.append(terms(text) if words is None else words)
+        self._words.append(" ".join(terms(text) if words is None else words))
         self._vectors.append(vector)
+
+    def put_all(self, keys: Sequence[str], words: Sequence[str], vectors: AnyFloats, counts: Ints) -> None:
+        """Many at once: the terms of each between spaces, `counts` says how many lines of `vectors` each has."""
+        for key in keys:
+            self.drop(key)
+        self._rows.add_all(keys)
+        self._words.extend(words)
+        self._vectors.extend(vectors, counts)
 
     def drop(self, key: str) -> bool:
         """False if there was no such row."""

@@ -1,32 +1,29 @@
 """Postings: which rows contain which terms, scored by BM25."""
 
-from array import array
-from collections import Counter
 from collections.abc import Sequence
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from acumen.index.arrays import Flags, Floats, RowIds
+from acumen.index.arrays import Column, Flags, Floats, RowIds
 from acumen.index.bm25 import idf, length_norm, term_saturation
+from acumen.index.term_codes import ROW_MASK, Codes, term_codes
 from acumen.index.tokenizer import asking_terms, is_one_sign
 
 # The weight of a term of asking ("recommend", "number") against a term of the subject.
 ASKING = 0.5
 
-# A row that repeats a word is in a list of its own with, in the last eight bits, how often it occurs.
-COUNT_BITS = 8
-MOST = (1 << COUNT_BITS) - 1
+# How often a row repeats a term is held in eight bits.
+MOST = 255
+# A block is joined with the one before it unless that is this many times as long: a handful of blocks for any history.
+BLOCK_RATIO = 6
 
-# A word with its list, in addition to the entries; lists have about a sixth in reserve.
-BYTES_PER_WORD = 200
-BYTES_PER_ENTRY = 5
-
-Entries = NDArray[np.int32]
-Lists = dict[str, "array[int]"]
-_EMPTY = array("i")
+# A waiting text, in addition to its characters; a pair of signs.
+BYTES_PER_TEXT = 57
+BYTES_PER_PAIR = 110
 
 
 class TermMatch(Struct, frozen=True):
@@ -53,128 +50,198 @@ class _Lengths(Struct, frozen=True, eq=False):
         norm = length_norm(lengths, mean)
         return _Lengths(alive, living, norm, term_saturation(np.ones(1, np.float32), norm))
 
-    def saturation(self, rows: NDArray[np.signedinteger[Any]], counts: NDArray[Any]) -> Floats:
+    def saturation(self, rows: RowIds, counts: NDArray[Any]) -> Floats:
         return term_saturation(counts, self.norm[rows])
+
+
+class _Block(Struct, frozen=True, eq=False):
+    """Postings in order: a term's code with the row, and how often the row says it."""
+
+    keys: Codes
+    counts: NDArray[np.uint8]
+
+    @staticmethod
+    def of(codes: Codes, rows: RowIds) -> "_Block":
+        keys = codes | rows.astype(np.uint64)
+        keys.sort()
+        first = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), np.bool_), keys[1:] != keys[:-1]]))
+        counts = np.minimum(np.diff(first, append=len(keys)), MOST)
+        return _Block(keys[first], counts.astype(np.uint8))
+
+    def joined_with(self, other: "_Block") -> "_Block":
+        places = self.keys.searchsorted(other.keys) + np.arange(len(other.keys))
+        others = np.zeros(len(self.keys) + len(other.keys), np.bool_)
+        others[places] = True
+        keys, counts = np.empty(len(others), np.uint64), np.empty(len(others), np.uint8)
+        keys[others], counts[others] = other.keys, other.counts
+        keys[~others], counts[~others] = self.keys, self.counts
+        return _Block(keys, counts)
+
+    def renumbered(self, place: NDArray[np.int64]) -> "_Block":
+        rows = place[_rows(self.keys)]
+        survives = rows >= 0
+        keys = self.keys[survives] & ~ROW_MASK | rows[survives].astype(np.uint64)
+        return _Block(keys, self.counts[survives])
+
+    def entries(self, codes: Codes) -> "_Entries":
+        bounds = zip(self.keys.searchsorted(codes), self.keys.searchsorted(codes | ROW_MASK, "right"), strict=True)
+        slices = [slice(begin, end) for begin, end in bounds]
+        sizes = [part.stop - part.start for part in slices]
+        keys = np.concatenate([self.keys[part] for part in slices])
+        counts = np.concatenate([self.counts[part] for part in slices])
+        return _Entries(_rows(keys), counts, np.repeat(np.arange(len(codes)), sizes))
+
+
+class _Entries(Struct, frozen=True, eq=False):
+    """The postings of some terms; `term` is the place of each among them."""
+
+    rows: RowIds
+    counts: NDArray[np.uint8]
+    term: RowIds
+
+
+_NO_ENTRIES = _Entries(np.zeros(0, np.intp), np.zeros(0, np.uint8), np.zeros(0, np.intp))
 
 
 class Postings:
     def __init__(self) -> None:
-        self._lists: Lists = {}
-        self._again: Lists = {}
-        self._lengths = array("f")
+        self._blocks: list[_Block] = []
+        self._waiting: list[str] = []
+        self._waiting_bytes = 0
+        self._lengths = Column(np.float32)
+        self._pairs: set[str] = set()
         self._norms: _Lengths | None = None
-        self._entries = 0
 
     @property
     def bytes(self) -> int:
-        return len(self._lists) * BYTES_PER_WORD + self._entries * BYTES_PER_ENTRY + len(self._lengths) * 12
+        blocks = sum(block.keys.nbytes + block.counts.nbytes for block in self._blocks)
+        norms = 0 if self._norms is None else self._norms.norm.nbytes + self._norms.once.nbytes
+        pairs = getsizeof(self._pairs) + len(self._pairs) * BYTES_PER_PAIR
+        return blocks + self._lengths.nbytes + self._waiting_bytes + norms + pairs
 
     @property
     def size(self) -> int:
         """How many rows there are, the dead included."""
-        return len(self._lengths)
+        return len(self._lengths) + len(self._waiting)
 
     def lengths(self) -> Floats:
-        return np.array(self._lengths, np.float32)
+        self._pack()
+        return self._lengths.values
 
-    def append(self, words: Sequence[str]) -> None:
-        row = len(self._lengths)
-        counts = Counter(words)
-        self._lengths.append(len(words))
-        self._entries += len(counts)
-        lists = self._lists
-        for word, count in counts.items():
-            rows = lists.get(word)
-            if rows is None:
-                lists[word] = array("i", (row,))
-            else:
-                rows.append(row)
-            if count > 1:
-                self._again.setdefault(word, array("i")).append(row << COUNT_BITS | min(count, MOST))
+    def append(self, text: str) -> None:
+        """A row; its terms stand between spaces."""
+        self.extend((text,))
+
+    def extend(self, texts: Sequence[str]) -> None:
+        self._waiting.extend(texts)
+        self._waiting_bytes += sum(map(len, texts)) + BYTES_PER_TEXT * len(texts)
 
     def sweep(self, survivors: RowIds) -> None:
         """Only the rows in `survivors` go on, renumbered."""
+        self._pack()
         place = np.full(len(self._lengths), -1, np.int64)
         place[survivors] = np.arange(len(survivors))
-        self._lists, self._again = _moved(self._lists, place, 0), _moved(self._again, place, COUNT_BITS)
-        self._entries = sum(map(len, self._lists.values()))
-        self._lengths = array("f", self.lengths()[survivors].tobytes())
+        self._blocks = [block.renumbered(place) for block in self._blocks]
+        self._lengths.replace(self._lengths.values[survivors])
+        self._norms = None
 
     def matches(self, terms: Sequence[str], alive: Flags) -> list[TermMatch]:
         """The living rows of each term. A term that no row contains weighs too: it was asked for."""
-        lengths, matches = self._read(alive), []
-        for term in dict.fromkeys(terms):
-            rows, again = (np.array(entries, np.intp) for entries in self._entries_of(term))
-            counts = np.ones(len(rows), np.float32)
-            counts[rows.searchsorted(again >> COUNT_BITS)] = again & MOST
-            living = alive[rows]
-            rows, counts = rows[living], counts[living]
-            weight = _weight(term, lengths.living, len(rows))
+        distinct = list(dict.fromkeys(terms))
+        lengths, entries = self._read(alive), self._entries(distinct)
+        matches = []
+        for place, term in enumerate(distinct):
+            asked = (entries.term == place) & alive[entries.rows]
+            rows, counts = entries.rows[asked], entries.counts[asked].astype(np.float32)
+            weight = term_weight(term, lengths.living, len(rows))
             matches.append(TermMatch(weight, rows, counts, lengths.saturation(rows, counts)))
         return matches
 
     def weights(self, terms: Sequence[str], alive: Flags) -> dict[str, float]:
         """The idf of each term among these rows."""
-        lengths = self._read(alive)
-        entries = ((term, np.frombuffer(self._entries_of(term)[0], np.int32)) for term in dict.fromkeys(terms))
-        return {term: _weight(term, lengths.living, int(np.count_nonzero(alive[rows]))) for term, rows in entries}
+        distinct = list(dict.fromkeys(terms))
+        weights = self._weights(distinct, self._entries(distinct), self._read(alive))
+        return dict(zip(distinct, weights, strict=True))
 
     def coverage(self, terms: Sequence[str], alive: Flags) -> Floats:
         """For every living row the share of the question's information that it contains, 0 to 1."""
-        lengths, distinct = self._read(alive), list(dict.fromkeys(terms))
-        lists = [self._entries_of(term) for term in distinct]
-        first, again = _joined([rows for rows, _ in lists]), _joined([more for _, more in lists])
-        weights = self._weights(distinct, [len(rows) for rows, _ in lists], first, lengths)
-        total = sum(weights) or 1.0
-        shares = [weight / total for weight in weights]
-        rows = again >> COUNT_BITS
+        distinct = list(dict.fromkeys(terms))
+        lengths, entries = self._read(alive), self._entries(distinct)
+        weights = np.array(self._weights(distinct, entries, lengths))
+        once = (weights / (weights.sum() or 1.0))[entries.term]
         # As if every row said a term once, and then what saying it again adds.
-        more = lengths.saturation(rows, again & MOST) / lengths.once[rows] - 1
-        more *= np.repeat(shares, [len(entries) for _, entries in lists])
-        once = np.repeat(shares, [len(entries) for entries, _ in lists])
-        covered = np.bincount(np.concatenate([first, rows]), np.concatenate([once, more]), self.size).astype(np.float32)
+        again = np.flatnonzero(entries.counts > 1)
+        rows = entries.rows[again]
+        more = once[again] * (lengths.saturation(rows, entries.counts[again]) / lengths.once[rows] - 1)
+        once[again] += more
+        covered = np.bincount(entries.rows, once, self.size).astype(np.float32)
         covered *= lengths.once
         return covered
 
-    def _weights(self, terms: Sequence[str], sizes: Sequence[int], rows: Entries, lengths: _Lengths) -> list[float]:
-        """`rows` are those of the terms, one term after the other, `sizes` of each; only the living count."""
+    def _weights(self, terms: Sequence[str], entries: _Entries, lengths: _Lengths) -> list[float]:
+        """Only the living count."""
+        term = entries.term
         if lengths.living < self.size:
-            living = np.concatenate([[0], np.cumsum(lengths.alive[rows])])
-            sizes = np.diff(living[np.cumsum([0, *sizes])]).tolist()
-        return [_weight(term, lengths.living, size) for term, size in zip(terms, sizes, strict=True)]
+            term = term[lengths.alive[entries.rows]]
+        sizes = np.bincount(term, minlength=len(terms)).tolist()
+        return [term_weight(term, lengths.living, size) for term, size in zip(terms, sizes, strict=True)]
 
     def _read(self, alive: Flags) -> _Lengths:
         """Computed again when rows have come or gone: `alive` is another array then."""
+        self._pack()
         if self._norms is None or self._norms.alive is not alive:
-            self._norms = _Lengths.of(self.lengths(), alive)
+            self._norms = _Lengths.of(self._lengths.values, alive)
         return self._norms
 
-    def _entries_of(self, term: str) -> tuple["array[int]", "array[int]"]:
-        """The rows that contain a term, and those that repeat it."""
-        if term.isascii() or not is_one_sign(term):
-            return self._lists.get(term, _EMPTY), self._again.get(term, _EMPTY)
-        # Scripts without spaces are indexed as pairs of signs; a single sign matches any pair that has it.
-        terms = [term, *(pair for pair in self._lists if len(pair) == 2 and term in pair)]
-        rows = _joined([self._lists.get(pair, _EMPTY) for pair in terms])
-        again = _joined([self._again.get(pair, _EMPTY) for pair in terms])
-        _, first = np.unique(again >> COUNT_BITS, return_index=True)
-        return array("i", np.unique(rows).tobytes()), array("i", again[first].tobytes())
+    def _entries(self, terms: Sequence[str]) -> _Entries:
+        """The rows that contain these terms, dead ones included."""
+        self._pack()
+        signs = [place for place, term in enumerate(terms) if not term.isascii() and is_one_sign(term)]
+        parts = self._found(terms) + [self._within_pairs(terms[place], place) for place in signs]
+        if len(parts) == 1:
+            return parts[0]
+        rows, counts, term = (np.concatenate(columns) for columns in zip(*map(_columns, parts), strict=True))
+        if not signs:
+            return _Entries(rows, counts, term)
+        _, first = np.unique(term << 32 | rows, return_index=True)
+        return _Entries(rows[first], counts[first], term[first])
+
+    def _found(self, terms: Sequence[str]) -> list[_Entries]:
+        if not terms or not self._blocks:
+            return [_NO_ENTRIES]
+        codes, _ = term_codes([" ".join(terms)])
+        return [block.entries(codes) for block in self._blocks]
+
+    def _within_pairs(self, sign: str, place: int) -> _Entries:
+        """Scripts without spaces are indexed as pairs of signs; a single sign matches any pair that has it."""
+        pairs = [pair for pair in self._pairs if sign in pair]
+        rows, counts, _ = (np.concatenate(part) for part in zip(*map(_columns, self._found(pairs)), strict=True))
+        return _Entries(rows, counts, np.full(len(rows), place))
+
+    def _pack(self) -> None:
+        if not self._waiting:
+            return
+        texts, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        codes, rows = term_codes(texts)
+        block = _Block.of(codes, rows + len(self._lengths))
+        self._lengths.extend(np.bincount(rows, minlength=len(texts)))
+        while self._blocks and len(self._blocks[-1].keys) < BLOCK_RATIO * len(block.keys):
+            block = self._blocks.pop().joined_with(block)
+        self._blocks.append(block)
+        self._pairs.update(word for text in texts if not text.isascii() for word in text.split(" ") if _is_pair(word))
 
 
-def _joined(lists: "Sequence[array[int]]") -> Entries:
-    return np.frombuffer(b"".join(lists), np.int32)
+def _rows(keys: Codes) -> RowIds:
+    return (keys & ROW_MASK).astype(np.intp)
 
 
-def _moved(lists: Lists, place: NDArray[np.int64], count_bits: int) -> Lists:
-    moved = {}
-    for word, entries in lists.items():
-        packed = np.array(entries, np.int32)
-        rows = place[packed >> count_bits]
-        moved_entries = (rows << count_bits | packed & ((1 << count_bits) - 1))[rows >= 0]
-        if len(moved_entries):
-            moved[word] = array("i", moved_entries.astype(np.int32).tobytes())
-    return moved
+def _columns(entries: _Entries) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    return entries.rows, entries.counts, entries.term
 
 
-def _weight(term: str, living: int, matching: int) -> float:
+def _is_pair(word: str) -> bool:
+    return len(word) == 2 and not word.isascii()
+
+
+def term_weight(term: str, living: int, matching: int) -> float:
     return (ASKING if term in asking_terms() else 1.0) * idf(living, matching)

@@ -33,12 +33,10 @@ class SearchIndex:
 
     def similar(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[CosineById]:
         """For each new row the stored memories of the user, of any status, that are near it by words or by vector."""
-        index = self.cache.memories(tx, kind, user)
-        admits = Filter(user_id=user, statuses=None).admits
-        with index.lock:
-            index.refresh(tx, NAME)
-            ranked = [index.rows.rank(_query(row), MOST_SIMILAR, admits, 0.0) for row in rows]
-        return [{match.entity_id: match.reasons.get("vector") for match in matches} for matches in ranked]
+        criteria = Filter(user_id=user, statuses=None)
+        with self.cache.memories(tx, kind, user, NAME) as index:
+            ranked = [index.rank(tx, _query(row), MOST_SIMILAR, criteria, 0.0) for row in rows]
+        return [{match.entity_id: match.reasons.get("vector") for match in near.matches} for near in ranked]
 
 
 def _query(row: SearchRow) -> RankQuery:

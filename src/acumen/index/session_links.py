@@ -1,19 +1,22 @@
 """The neighbours, session, speaker and day of each turn."""
 
 import time
-from array import array
 from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
 
-from acumen.index.arrays import Flags, Floats, Ints, RowIds
+from acumen.index.arrays import Column, Flags, Floats, Ints, RowIds
 from acumen.index.days import CalendarDay
 from acumen.index.tokenizer import prefix_of, terms
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES
 
 NONE = -1
 MONTHS = 12
+
+# A session or a speaker with its name and its entry in the dict.
+BYTES_PER_SESSION = 200
+BYTES_PER_SPEAKER = 400
 
 # Roles that are no one's name.
 NAMELESS = USER_ROLES | AGENT_ROLES | {""}
@@ -33,13 +36,14 @@ class SessionLinks:
     def __init__(self) -> None:
         self._sessions: dict[str, int] = {}
         self._last: list[int] = []
-        self._session = array("i")
-        self._before = array("i")
-        self._after = array("i")
+        self._session = Column(np.int32)
+        self._before = Column(np.int32)
+        self._after = Column(np.int32)
 
     @property
     def bytes(self) -> int:
-        return len(self._session) * 12 + len(self._sessions) * 150
+        columns = self._session.nbytes + self._before.nbytes + self._after.nbytes
+        return columns + len(self._sessions) * BYTES_PER_SESSION
 
     def append(self, session: str, instead_of: int | None) -> None:
         """The next row, at the end of its session or in the place of a row that died."""
@@ -50,9 +54,9 @@ class SessionLinks:
         self._session.append(number)
         self._before.append(NONE)
         self._after.append(NONE)
-        if instead_of is not None and self._session[instead_of] == number:
-            self._join(self._before[instead_of], row)
-            self._join(row, self._after[instead_of])
+        if instead_of is not None and self._session.values[instead_of] == number:
+            self._join(int(self._before.values[instead_of]), row)
+            self._join(row, int(self._after.values[instead_of]))
             if self._last[number] == instead_of:
                 self._last[number] = row
             return
@@ -63,30 +67,29 @@ class SessionLinks:
 
     def cut(self, row: int) -> None:
         """Take a row out; those around it become neighbours."""
-        if self._last[self._session[row]] == row:
-            self._last[self._session[row]] = self._before[row]
-        self._join(self._before[row], self._after[row])
+        session, before = int(self._session.values[row]), int(self._before.values[row])
+        if self._last[session] == row:
+            self._last[session] = before
+        self._join(before, int(self._after.values[row]))
 
     def sweep(self, survivors: RowIds) -> None:
         """Only the rows in `survivors` go on, renumbered."""
         place = np.full(len(self._session) + 1, NONE, np.int32)  # the last one, at index -1, is for NONE itself
         place[survivors] = np.arange(len(survivors))
         links = self.links()
-        self._before = array("i", place[links.before[survivors]].tobytes())
-        self._after = array("i", place[links.after[survivors]].tobytes())
-        self._session = array("i", links.session[survivors].tobytes())
+        self._before.replace(place[links.before[survivors]])
+        self._after.replace(place[links.after[survivors]])
+        self._session.replace(links.session[survivors])
         self._last = place[np.array(self._last, np.int32)].tolist()
 
     def links(self) -> Links:
-        return Links(
-            np.array(self._before, np.int32), np.array(self._after, np.int32), np.array(self._session, np.int32)
-        )
+        return Links(self._before.values, self._after.values, self._session.values)
 
     def _join(self, before: int, after: int) -> None:
         if before != NONE:
-            self._after[before] = after
+            self._after.values[before] = after
         if after != NONE:
-            self._before[after] = before
+            self._before.values[after] = before
 
 
 class Speakers:
@@ -95,8 +98,12 @@ class Speakers:
     def __init__(self) -> None:
         self._names: dict[str, list[int]] = {}
         self._numbers: dict[str, int] = {}
-        self._speaker = array("i")
-        self._user = bytearray()
+        self._speaker = Column(np.int32)
+        self._user = Column(np.bool_)
+
+    @property
+    def bytes(self) -> int:
+        return self._speaker.nbytes + self._user.nbytes + len(self._numbers) * BYTES_PER_SPEAKER
 
     def append(self, role: str, text: str) -> None:
         role = role.strip().casefold()
@@ -105,18 +112,18 @@ class Speakers:
         self._speaker.append(self._number(name) if name else NONE)
 
     def sweep(self, survivors: RowIds) -> None:
-        self._speaker = array("i", np.array(self._speaker, np.int32)[survivors].tobytes())
-        self._user = bytearray(np.array(self._user, np.uint8)[survivors].tobytes())
+        self._speaker.replace(self._speaker.values[survivors])
+        self._user.replace(self._user.values[survivors])
 
     def named(self, words: Sequence[str]) -> Flags:
         """The rows of a speaker that these words name."""
         named = {speaker for word in words for speaker in self._names.get(word, ())}
         if not named:
             return np.zeros(len(self._speaker), np.bool_)
-        return np.isin(np.array(self._speaker, np.int32), list(named))
+        return np.isin(self._speaker.values, list(named))
 
     def of_user(self) -> Flags:
-        return np.array(self._user, np.bool_)
+        return self._user.values
 
     def _number(self, name: str) -> int:
         number = self._numbers.get(name)
@@ -140,8 +147,12 @@ class Timestamps:
     """On what day each row was said (UTC)."""
 
     def __init__(self) -> None:
-        self._month = array("i")  # months since year 0; 0 where the time is not known
-        self._day = array("i")
+        self._month = Column(np.int32)  # months since year 0; 0 where the time is not known
+        self._day = Column(np.int32)
+
+    @property
+    def bytes(self) -> int:
+        return self._month.nbytes + self._day.nbytes
 
     def append(self, at: int | None) -> None:
         month, day = _month_and_day(at)
@@ -149,15 +160,15 @@ class Timestamps:
         self._day.append(day)
 
     def sweep(self, survivors: RowIds) -> None:
-        self._month = array("i", np.array(self._month, np.int32)[survivors].tobytes())
-        self._day = array("i", np.array(self._day, np.int32)[survivors].tobytes())
+        self._month.replace(self._month.values[survivors])
+        self._day.replace(self._day.values[survivors])
 
     def match(self, days: Sequence[CalendarDay]) -> Floats:
         """1 for rows said on one of these days, one half for the same month, else 0."""
         matched = np.zeros(len(self._month), np.float32)
         if not days:
             return matched
-        months, dates = np.array(self._month, np.int32), np.array(self._day, np.int32)
+        months, dates = self._month.values, self._day.values
         for day in days:
             of_month = months % MONTHS == day.month % MONTHS
             if day.year is not None:

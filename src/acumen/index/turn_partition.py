@@ -29,7 +29,7 @@ class TurnPartition(IndexedRows[F]):
 
     @property
     def bytes(self) -> int:
-        return super().bytes + self._sessions.bytes
+        return super().bytes + self._sessions.bytes + self._speakers.bytes + self._timestamps.bytes
 
     def put_turn(
         self,
@@ -49,7 +49,7 @@ class TurnPartition(IndexedRows[F]):
         """
         old = self._rows.kill(key)
         self._rows.add(key, facet)
-        self._words.append([*(terms(text) if words is None else words), *name_in(role)])
+        self._words.append(" ".join([*(terms(text) if words is None else words), *name_in(role)]))
         self._vectors.append(vector)
         self._sessions.append(session, instead_of=old)
         self._speakers.append(role, text)

@@ -1,6 +1,5 @@
 """The vectors of rows, eight bits a number."""
 
-from array import array
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -8,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acumen.index.arrays import Floats, RowIds
+from acumen.index.arrays import AnyFloats, Column, Floats, Ints, RowIds, grown
 from acumen.index.rows import FEW_DEAD
 from acumen.index.similarity import NO_ROW, STEPS, QueryVector, Similarities, VectorColumns
 
 # Vectors wait until this many can be packed at once, which is ten times cheaper than one by one.
 AT_ONCE = 256
+# What is computed of so many in between stays in the processor's cache.
+PACKED_AT_ONCE = 64
 
 
 class Vectors:
@@ -24,34 +25,41 @@ class Vectors:
 
     def __init__(self) -> None:
         self._dims = 0
-        self._numbers = np.zeros((0, 0), np.int8)  # one line a vector
-        self._scales = array("f")  # what makes a vector's numbers a unit vector again
-        self._owners = array("i")  # the row of a vector; NO_ROW once the row has other ones
-        self._first = array("i")  # of a row's vectors, which stand together
-        self._count = array("i")
+        self._numbers: NDArray[np.int8] = np.zeros((0, 0), np.int8)  # one line a vector
+        self._scales = Column(np.float32)  # what makes a vector's numbers a unit vector again
+        self._owners = Column(np.int32)  # the row of a vector; NO_ROW once the row has other ones
+        self._first = Column(np.int32)  # of a row's vectors, which stand together
+        self._count = Column(np.int32)
+        self._owned = 0
         self._waiting: dict[int, Floats] = {}
         self._in_order = True  # the first vector is the first row's, the second the second's, and so on
         self._read: VectorColumns | None = None  # the columns as a query reads them; None after a change
 
     @property
     def bytes(self) -> int:
-        columns = 2 * (len(self._owners) + len(self._first))
+        columns = sum(column.nbytes for column in (self._scales, self._owners, self._first, self._count))
         waiting = sum(vectors.nbytes for vectors in self._waiting.values())
-        return self._numbers.nbytes + columns * 8 + waiting
+        flags = 0 if self._read is None else self._read.has_vector.nbytes
+        return self._numbers.nbytes + columns + waiting + flags
 
-    def append(self, vector: Floats | None) -> None:
-        self._read = None
-        self._first.append(0)
-        self._count.append(0)
+    def append(self, vector: AnyFloats | None) -> None:
+        self._append_rows(1)
         if vector is not None:
             self.set(len(self._first) - 1, vector)
 
-    def set(self, row: int, vector: Floats) -> None:
+    def extend(self, vectors: AnyFloats, counts: Ints) -> None:
+        """Rows with so many vectors each, which stand one after the other."""
+        self._pack()
+        first = len(self._first)
+        self._append_rows(len(counts))
+        if len(vectors):
+            self._set_dims(vectors)
+            self._store(np.repeat(np.arange(first, first + len(counts), dtype=np.int32), counts), vectors)
+
+    def set(self, row: int, vector: AnyFloats) -> None:
         """`vector` has one line for each vector of the row, or is the only one."""
-        vectors = np.atleast_2d(vector)
-        if self._dims == 0:
-            self._dims = vectors.shape[1]
-        self._check(vectors)
+        vectors = np.atleast_2d(vector).astype(np.float32, copy=False)
+        self._set_dims(vectors)
         self._waiting[row] = vectors
         if len(self._waiting) >= AT_ONCE:
             self._pack()
@@ -62,24 +70,25 @@ class Vectors:
         self._read = None
         place = np.full(len(self._first) + 1, NO_ROW, np.int32)  # one more, which index NO_ROW finds
         place[survivors] = np.arange(len(survivors))
-        owners = place[np.array(self._owners, np.int32)]
+        owners = place[self._owners.values]
         slots = np.flatnonzero(owners != NO_ROW)
         self._numbers = self._numbers[slots]
-        self._scales = array("f", np.array(self._scales, np.float32)[slots].tobytes())
-        self._owners = array("i", owners[slots].tobytes())
-        self._count = array("i", np.bincount(owners[slots], minlength=len(survivors)).astype(np.int32).tobytes())
+        self._scales.replace(self._scales.values[slots])
+        self._owners.replace(owners[slots])
+        self._count.replace(np.bincount(owners[slots], minlength=len(survivors)))
+        self._owned = len(slots)
         first = np.zeros(len(survivors), np.int32)
         first[owners[slots][::-1]] = np.arange(len(slots), dtype=np.int32)[::-1]
-        self._first = array("i", first.tobytes())
+        self._first.replace(first)
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
     def of(self, rows: Sequence[int]) -> tuple[Floats, list[int]]:
         """The unit vectors of these rows, one line each, as they were up to rounding; and how many each row has."""
         self._pack()
-        slots = [range(self._first[row], self._first[row] + self._count[row]) for row in rows]
+        first, count = self._first.values, self._count.values
+        slots = [range(first[row], first[row] + count[row]) for row in rows]
         places = np.fromiter(chain.from_iterable(slots), np.intp)
-        scales = np.frombuffer(self._scales, np.float32)[places]
-        vectors: Floats = self._numbers[places].astype(np.float32) * scales[:, None]
+        vectors: Floats = self._numbers[places].astype(np.float32) * self._scales.values[places][:, None]
         return vectors, [len(places) for places in slots]
 
     def similarities(self, query: QueryVector) -> Similarities:
@@ -92,17 +101,27 @@ class Vectors:
         return Similarities(query, self._numbers[:used].reshape(used, len(query.unit)), self._read)
 
     def _columns(self) -> VectorColumns:
-        """Copies, because views would forbid the columns to grow for as long as anyone holds them."""
-        count = np.array(self._count, np.int32)
+        count = self._count.values
         return VectorColumns(
-            np.array(self._owners, np.int32),
-            np.array(self._first, np.int32),
+            self._owners.values,
+            self._first.values,
             count,
-            np.array(self._scales, np.float32),
+            self._scales.values,
             has_vector=count > 0,
             all_have_vectors=bool((count > 0).all()),
             one_each=self._in_order and len(self._owners) == len(count),
         )
+
+    def _append_rows(self, many: int) -> None:
+        self._read = None
+        self._first.extend(np.zeros(many, np.int32))
+        self._count.extend(np.zeros(many, np.int32))
+
+    def _set_dims(self, vectors: NDArray[Any]) -> None:
+        if self._dims == 0:
+            self._dims = vectors.shape[1]
+            self._numbers = np.zeros((0, self._dims), np.int8)
+        self._check(vectors)
 
     def _check(self, vectors: NDArray[Any]) -> None:
         if vectors.shape[1] != self._dims:
@@ -112,47 +131,56 @@ class Vectors:
     def _pack(self) -> None:
         if not self._waiting:
             return
-        rows, vectors = _sound(self._waiting)
-        self._waiting, self._read = {}, None
-        lengths = np.linalg.norm(vectors, axis=1)
-        peaks = np.abs(vectors).max(axis=1)
-        place = self._place(rows)
-        self._numbers[place] = np.rint(vectors * (STEPS / peaks)[:, None])
-        self._scales.frombytes((peaks / (STEPS * lengths)).astype(np.float32).tobytes())
+        waiting, self._waiting = self._waiting, {}
+        counts = [len(vectors) for vectors in waiting.values()]
+        self._disown(np.fromiter(waiting, np.int32, len(waiting)))
+        self._store(
+            np.repeat(np.fromiter(waiting, np.int32, len(waiting)), counts), np.concatenate([*waiting.values()])
+        )
 
-    def _place(self, rows: list[int]) -> slice:
-        """New places for vectors of these rows (a row is listed once per vector), behind the used ones."""
-        if len(self._owners) > max(FEW_DEAD, 2 * sum(self._count)):
-            self.sweep(np.arange(len(self._first)))
-        for row in dict.fromkeys(rows):
-            for old in range(self._first[row], self._first[row] + self._count[row]):
-                self._owners[old] = NO_ROW
-            self._count[row] = 0
+    def _disown(self, rows: Ints) -> None:
+        """What these rows had gives way to new vectors."""
+        counts = self._count.values[rows]
+        if counts.any():
+            for first, count in zip(self._first.values[rows].tolist(), counts.tolist(), strict=True):
+                self._owners.values[first : first + count] = NO_ROW
+            self._owned -= int(counts.sum())
+            self._count.values[rows] = 0
+            if len(self._owners) > max(FEW_DEAD, 2 * self._owned):
+                self.sweep(np.arange(len(self._first)))
+
+    def _store(self, rows: Ints, vectors: AnyFloats) -> None:
+        """Behind the used places. A row is listed once per vector; those without a direction are left out."""
+        self._read = None
+        numbers, scales = packed(vectors)
+        sound = scales > 0
+        if not sound.all():
+            rows, numbers, scales = rows[sound], numbers[sound], scales[sound]
         begin = len(self._owners)
-        self._in_order = self._in_order and rows == list(range(begin, begin + len(rows)))
-        for place, row in enumerate(rows, begin):
-            if self._count[row] == 0:
-                self._first[row] = place
-            self._count[row] += 1
+        self._in_order = self._in_order and np.array_equal(rows, np.arange(begin, begin + len(rows)))
+        owners, first, counts = np.unique(rows, return_index=True, return_counts=True)
+        self._first.values[owners] = begin + first
+        self._count.values[owners] = counts
+        self._owned += len(rows)
+        self._numbers = grown(self._numbers, begin, len(rows))
+        self._numbers[begin : begin + len(rows)] = numbers
         self._owners.extend(rows)
-        self._make_room(len(self._owners))
-        return slice(begin, len(self._owners))
-
-    def _make_room(self, needed: int) -> None:
-        """Grown by half: appends are cheap on average and little memory is unused."""
-        if len(self._numbers) >= needed and self._dims == self._numbers.shape[1]:
-            return
-        room = max(needed + needed // 2, 16)
-        numbers = np.zeros((room, self._dims), np.int8)
-        if self._numbers.size:
-            numbers[: len(self._numbers)] = self._numbers
-        self._numbers = numbers
+        self._scales.extend(scales)
 
 
-def _sound(waiting: dict[int, Floats]) -> tuple[list[int], Floats]:
-    """The vectors that have a direction, with their rows: zeros and what is not a number have none."""
-    rows = [row for row, vectors in waiting.items() for _ in vectors]
-    vectors = np.concatenate(list(waiting.values())).astype(np.float32)
-    lengths = np.linalg.norm(vectors, axis=1)
-    sound = np.isfinite(lengths) & (lengths > 0)
-    return [row for row, is_sound in zip(rows, sound.tolist(), strict=True) if is_sound], vectors[sound]
+def packed(vectors: AnyFloats) -> tuple[NDArray[np.int8], Floats]:
+    """Eight bits a number, and what makes each line a unit vector again; 0 where it has no direction."""
+    numbers, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
+    with np.errstate(all="ignore"):
+        for start in range(0, len(vectors), PACKED_AT_ONCE):
+            part = slice(start, start + PACKED_AT_ONCE)
+            numbers[part], scales[part] = _packed(vectors[part].astype(np.float32, copy=False))
+    return numbers, scales
+
+
+def _packed(vectors: Floats) -> tuple[Floats, Floats]:
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    peaks = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
+    scales = np.where(np.isfinite(lengths) & (lengths > 0), peaks / (STEPS * lengths), np.float32(0))
+    numbers = vectors * (STEPS / peaks)[:, None]
+    return np.rint(numbers, out=numbers), scales

@@ -19,6 +19,8 @@ from acumen.storage.store import Tx
 
 # Standing memories are of one user; what is shared by all is recalled when it is relevant.
 OWN_KINDS = (Kind.PROFILE, Kind.USER_PLAYBOOK)
+# Of a user with more of them, the latest.
+MOST_STANDING = 200
 
 
 class Hit(Struct, frozen=True):
@@ -84,10 +86,8 @@ def _standing(reading: Reading) -> list[Hit]:
     for kind in OWN_KINDS:
         filter_ = reading.scope.filters.get(kind)
         if filter_ is not None:
-            index = reading.cache.memories(reading.tx, kind, reading.scope.user_id)
-            with index.lock:
-                index.refresh(reading.tx, reading.model)
-                ids = index.standing(filter_)
+            criteria = replace(filter_, user_id=reading.scope.user_id)
+            ids = reading.tx.by_kind[kind].find_standing(criteria, MOST_STANDING)
             memories |= _by_ref(reading.tx, kind, ids)
     return [Hit(memory, ref, None) for ref, memory in by_stability(memories.items())]
 
@@ -109,9 +109,7 @@ def _by_ref(tx: Tx, kind: Kind, ids: Sequence[str]) -> dict[MemoryRef, Memory]:
 
 def _quotes(reading: Reading) -> Candidates | None:
     tx, query = reading.tx, reading.query
-    index = reading.cache.turns(tx, reading.scope.user_id)
-    with index.lock:
-        index.refresh(tx, reading.model)
+    with reading.cache.turns(tx, reading.scope.user_id, reading.model) as index:
         ranked = index.rows.rank(query, TURNS, None, reading.threshold)
         ranked = _in_scope(tx, [match for match in ranked if is_quotable(match)], reading.scope)
         excerpts = index.excerpts(tx, [match.entity_id for match in ranked])

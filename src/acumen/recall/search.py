@@ -8,13 +8,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.index.live_indexes import MemoryIndex, TurnIndex
 from acumen.index.partition import RankQuery
 from acumen.llm.local_models import Vector
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction, versions_meant
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
-from acumen.model.memories.search import Filter, Found, RankingMode
+from acumen.model.memories.search import Facet, Filter, Found, RankingMode
 from acumen.model.metering.experiment import Assignment
 from acumen.model.metering.usage import PRODUCTION
 from acumen.recall.context import Context, Shares, compose
@@ -189,20 +188,19 @@ def _all_hits(tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit
 
 
 def _ranked(tx: Tx, kind: Kind, filter_: Filter, ask: Ask, query: RankQuery, deps: Deps) -> list[Found]:
-    unshared = _unshared(tx, kind, filter_)
-    index = deps.index.cache.memories(tx, kind, filter_.user_id)
-    matches = _rank(tx, index, filter_, query, ask.top_k + len(unshared), ask.threshold, deps)
-    shared = [match for match in matches if match.entity_id not in unshared][: ask.top_k]
-    return _own_version_first(shared, index, ask.agent_version) if kind in LESSONS else shared
+    unshared, model = _unshared(tx, kind, filter_), deps.local_models.name
+    with deps.index.cache.memories(tx, kind, filter_.user_id, model) as index:
+        ranked = index.rank(tx, query, ask.top_k + len(unshared), filter_, ask.threshold)
+    shared = [match for match in ranked.matches if match.entity_id not in unshared][: ask.top_k]
+    return _own_version_first(shared, ranked.facets, ask.agent_version) if kind in LESSONS else shared
 
 
-def _own_version_first(matches: list[Found], index: MemoryIndex, agent_version: str | None) -> list[Found]:
+def _own_version_first(matches: list[Found], facets: Mapping[str, Facet], agent_version: str | None) -> list[Found]:
     """On ties, lessons that the caller's agent version has learned itself."""
     if agent_version is None:
         return matches
     versions = versions_meant(agent_version)
-    with index.lock:
-        same = {match.entity_id for match in matches if index.rows.facet(match.entity_id).agent_version in versions}
+    same = {match.entity_id for match in matches if facets[match.entity_id].agent_version in versions}
     return sorted(matches, key=lambda match: (-round(match.score, TIE_DIGITS), match.entity_id not in same))
 
 
@@ -214,28 +212,14 @@ def _turns(tx: Tx, ask: AskTurns, understood: _Understood, deps: Deps) -> list[T
         hidden = tx.hidden_turns.find_hidden([turn.id for turn in listed])
         shown = [turn for turn in listed if turn.id not in hidden]
         return [TurnHit(turn, None) for turn in tx.hidden_turns.blank(ask.user_id, shown)]
-    index = deps.index.cache.turns(tx, ask.user_id)
-    matches = _rank(tx, index, ask.filter, understood.query, ask.top_k, ask.threshold, deps)
+    with deps.index.cache.turns(tx, ask.user_id, deps.local_models.name) as index:
+        matches = index.rows.rank(understood.query, ask.top_k, ask.filter.admits, ask.threshold)
     ids = [InteractionId(int(match.entity_id)) for match in matches]
     stored = {str(turn.id): turn for turn in tx.hidden_turns.blank(ask.user_id, tx.conversations.get_many(ids))}
     hits = [TurnHit(stored[match.entity_id], match) for match in matches if match.entity_id in stored]
     if ask.most_recent:
         hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
     return hits
-
-
-def _rank(
-    tx: Tx,
-    index: MemoryIndex | TurnIndex,
-    filter_: Filter,
-    query: RankQuery,
-    most: int,
-    threshold: float | None,
-    deps: Deps,
-) -> list[Found]:
-    with index.lock:
-        index.refresh(tx, deps.local_models.name)
-        return index.rows.rank(query, most, filter_.admits, threshold)
 
 
 def _waits(hit: Hit, ask: Ask) -> bool:

@@ -291,6 +291,7 @@ profiles = _table(
     *_memory(),
     *_statement(),
     sa.Index("ix_profiles_user", "org_id", "user_id", "status"),
+    sa.Index("ix_profiles_standing", "org_id", "user_id", "status", "updated_at", **_where("standing")),
 )
 
 user_playbooks = _numbered(
@@ -302,6 +303,7 @@ user_playbooks = _numbered(
     *_memory(),
     *_statement(),
     sa.Index("ix_user_playbooks_user", "org_id", "user_id", "status"),
+    sa.Index("ix_user_playbooks_standing", "org_id", "user_id", "status", "updated_at", **_where("standing")),
 )
 
 agent_playbooks = _numbered(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from operator import itemgetter
+from types import SimpleNamespace
 from typing import Any, Generic, TypeVar, cast
 
 import sqlalchemy as sa
@@ -102,6 +103,19 @@ class MemoryRows(Generic[M]):
         ]
         rows = self._scope.conn.execute(self._filtered(sa.select(*columns), criteria))
         return {str(row[0]): self.mapping.facet(row) for row in rows}
+
+    def find_standing(self, criteria: Filter, limit: int) -> list[str]:
+        """Ids of memories that belong into every prompt, the latest changed first."""
+        # As the index says it, so that it is used.
+        standing: sa.ColumnElement[bool] = sa.literal_column(f"{self._table.name}.standing")
+        query = self._filtered(sa.select(self._id), criteria).where(standing).order_by(self._table.c.updated_at.desc())
+        return [str(row[0]) for row in self._scope.all(query.limit(limit))]
+
+    def get_facets(self, ids: Sequence[str]) -> dict[str, Facet]:
+        """What search filters by, of the memories that exist; for a few ids many times faster than `find_facets`."""
+        conn, org, query = self._scope.conn, self._scope.org, _facets_by_ids(self.mapping)
+        rows = [row for batch in self._parsed(ids) for row in query.rows(conn, org, batch)]
+        return {str(row[self.mapping.id_column]): self.mapping.facet(SimpleNamespace(**row)) for row in rows}
 
     def count(self, criteria: Filter) -> int:
         query = self._filtered(sa.select(sa.func.count()).select_from(self._table), criteria)
@@ -223,6 +237,13 @@ def _replace(id_column: sa.Column[Any]) -> CompiledStatement:
 @cache
 def _by_ids(column: sa.Column[Any]) -> SelectByIds:
     return SelectByIds(column)
+
+
+@cache
+def _facets_by_ids(mapping: MemoryTable[Any]) -> SelectByIds:
+    c = mapping.table.c
+    columns = [c[name] for name in (mapping.id_column, *SHARED_FACETS, *mapping.facet_columns)]
+    return SelectByIds(columns[0], columns)
 
 
 # Of a kind that has no such fields.

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar, cast
 
 import sqlalchemy as sa
 
@@ -39,14 +40,27 @@ _TOUCH = PlainStatement(
 
 
 _FIELDS = SearchRow.__struct_fields__
+_CHANGE = ("entity_id", "seq", "gone", "analyser", "terms", "model", "vector")
+
+
+class Change(NamedTuple):
+    """A row as an index reads it; a tuple, because it reads many."""
+
+    entity_id: str
+    seq: int
+    gone: bool
+    analyser: str
+    terms: str
+    model: str
+    vector: bytes | None
 
 
 @cache
-def _since(*, of_user: bool, limited: bool) -> CompiledSelect:
+def _since(columns: Sequence[str], *, of_user: bool, limited: bool) -> CompiledSelect:
     c = search_rows.c
-    columns = [c[name] for name in (*_FIELDS, "seq", "gone")]
     named = {"org": c.org_id, "kind": c.kind, **({"user": c.user_id} if of_user else {})}
-    query = sa.select(*columns).where(*(column == sa.bindparam(name) for name, column in named.items()))
+    query = sa.select(*(c[name] for name in columns))
+    query = query.where(*(column == sa.bindparam(name) for name, column in named.items()))
     query = query.where(c.seq > sa.bindparam("seq")).order_by(c.seq)
     return CompiledSelect(query.limit(sa.bindparam("most", type_=sa.Integer)) if limited else query)
 
@@ -71,12 +85,22 @@ class SearchRows:
         Of a number all rows or none. Those of one transaction may be more than `limit`.
         """
         bound = {"org": self._scope.org, "kind": kind, "seq": seq, "user": user, "most": limit}
-        changed = _since(of_user=user is not None, limited=limit is not None)
+        changed = _since((*_FIELDS, "seq", "gone"), of_user=user is not None, limited=limit is not None)
         rows = changed.rows(self._scope.conn, **{name: value for name, value in bound.items() if value is not None})
         page = [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in rows]
         if limit is None or len(page) < limit:
             return page
         return _whole(page, lambda row: row[1]) or self.find_since(kind, user, seq, 2 * limit)
+
+    def find_changes(self, kind: str, user: str | None, seq: int, limit: int) -> Sequence[Change]:
+        """The same as plain tuples: a fifth of the time for a scope that is read for the first time."""
+        bound = {"org": self._scope.org, "kind": kind, "seq": seq, "most": limit, **({"user": user} if user else {})}
+        page = cast(
+            "list[Change]", _since(_CHANGE, of_user=user is not None, limited=True).all(self._scope.conn, **bound)
+        )
+        if len(page) < limit:
+            return page
+        return _whole(page, itemgetter(1)) or self.find_changes(kind, user, seq, 2 * limit)
 
     def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """The rows that exist; deleted ones are left out."""
