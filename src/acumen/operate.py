@@ -9,15 +9,20 @@ from msgspec import Struct
 
 from acumen.errors import BadSettings
 from acumen.settings import Settings
+from acumen.storage import copies
 from acumen.storage.accounts.api_keys import any_exist
+from acumen.storage.copies import CopyPlan, CopyResult
 from acumen.storage.engine import backup, migrate
 from acumen.storage.engine.backup import Backup
+from acumen.storage.engine.copy_store import CopyStep, Report
 from acumen.storage.engine.database import Database
 from acumen.storage.memories import change_numbers
 from acumen.storage.store import Store, connect
 
 T = TypeVar("T")
 
+# Types of the copy, for callers outside of storage.
+__all__ = ["CopyStep", "Report"]
 NEWEST_SCHEMA = migrate.HEAD
 
 
@@ -61,6 +66,21 @@ def migrate_database(settings: Settings, *, only_check: bool = False) -> SchemaC
         return SchemaChange(before, asyncio.run(database.read(migrate.current)))
     finally:
         database.close()
+
+
+def database_name(settings: Settings) -> str:
+    """The URL of the configured database."""
+    return settings.database_url or f"{copies.SQLITE}{settings.sqlite_path}"
+
+
+def plan_copy(source: str, target: str) -> CopyPlan:
+    """What `copy_store` would do, by table; changes nothing."""
+    return copies.plan(source, target)
+
+
+def copy_store(source: str, target: str, report: Report) -> CopyResult:
+    """Moves everything to an empty database, both named by their URLs. An interrupted copy goes on."""
+    return copies.copy(source, target, report)
 
 
 def back_up(settings: Settings, target: Path) -> Backup:

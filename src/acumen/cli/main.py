@@ -21,7 +21,7 @@ COMMANDS = {
     "Server": {
         "serve": ("local.serve", "Run the server: API, dashboard and background jobs."),
         "worker": ("local.worker", "Run background jobs only, on Postgres."),
-        "migrate": ("local.migrate", "Upgrade the database schema."),
+        "migrate": ("local.migrate", "Upgrade the database schema, or move a store to another database."),
         "backup": ("local.backup", "Back up the SQLite database while the server runs."),
         "keys": ("local.keys", "Create, list and revoke API keys."),
         "doctor": ("local.doctor", "Check the installation and suggest fixes."),

@@ -27,6 +27,39 @@ def test_migrating_says_from_where_to_where(run: Run, tmp_path: Path):
     assert "Nothing to do" in again.out
 
 
+def test_moving_a_store_shows_its_progress_and_its_end(run: Run, tmp_path: Path):
+    there, here = str(tmp_path / "there"), f"sqlite:///{tmp_path / 'here' / 'acumen.db'}"
+    run("keys", "create", "laptop", "--data", there)
+
+    planned = run("migrate", "--to", here, "--dry-run", "--data", there)
+    untouched = not (tmp_path / "here").exists()
+    moved = run("migrate", "--to", here, "--data", there)
+    refused = run("migrate", "--to", here, "--data", there)
+
+    assert "api_keys  1     0" in planned.out
+    assert untouched
+    assert "copy   api_keys                            1 of 1" in moved.err
+    assert "counts and checksums are equal" in moved.out
+    assert (refused.code, "The target has data already: api_keys (1)" in refused.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "options, wrong",
+    [
+        (["--dry-run"], "--dry-run goes with --from or --to"),
+        (["--check", "--to", "sqlite:////tmp/none/acumen.db"], "--check is about the schema"),
+        (["--to", "/tmp/none"], "Name a database by its URL"),
+        (["--from", "sqlite:////nowhere/acumen.db"], "There is no database at /nowhere/acumen.db"),
+    ],
+)
+def test_what_cannot_be_moved_is_refused(run: Run, tmp_path: Path, options: list[str], wrong: str):
+    result = run("migrate", *options, "--data", str(tmp_path / "data"))
+
+    assert result.code == 1
+    assert wrong in result.err
+    assert not (tmp_path / "data").exists()
+
+
 def test_a_worker_on_sqlite_says_why_not(run: Run):
     result = run("worker")
 

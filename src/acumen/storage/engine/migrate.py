@@ -14,6 +14,9 @@ HEAD = "0012"
 # The last revision before the first release, where the history begins.
 LAST_UNRELEASED = "0010"
 
+# In place of the revision, while the rows of another database are copied in.
+COPYING = f"copying {HEAD}"
+
 # Tables and columns that a refusal names.
 MOST_NAMED = 5
 
@@ -28,9 +31,18 @@ def current(conn: sa.Connection) -> str | None:
     return None if version is None else str(version)
 
 
+def stamp(conn: sa.Connection, revision: str) -> None:
+    conn.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+
+
 def needed(database: Database) -> bool:
     with database.engine().connect() as conn:
         at = current(conn)
+    if at == COPYING:
+        raise BadSettings(
+            "The database holds an unfinished copy of another one: wait for `acumen migrate --from … --to …`, "
+            "or run it again to go on."
+        )
     if at is not None and at > HEAD:
         raise BadSettings(
             f"The database is at schema {at}, newer than this version of Acumen knows ({HEAD}): use a newer Acumen."

@@ -19,6 +19,14 @@ from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
 T = TypeVar("T")
 
 READERS = 4
+COMMON_PRAGMAS = (
+    "journal_mode=WAL",
+    # Pages that change in every commit are carried from the log to the file once in 16 MB, not in 4.
+    "wal_autocheckpoint=4000",
+    "secure_delete=ON",
+    "temp_store=MEMORY",
+    "cache_size=-16000",
+)
 
 # The driver asks each NULL and each truth whether it wants to be something else, which takes ten times as long as
 # storing it. Here it is answered at once, by functions of C; that of a dictionary gives None for None.
@@ -141,15 +149,22 @@ class Sqlite:
         self._idle.append(conn)
 
 
-def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
+def exclusive_engine(path: Path) -> sa.Engine:
+    """Its one connection reads, and no other process can open the file meanwhile; "locked" where one has."""
+    return _engine(path, begin="BEGIN", pragmas=("query_only=ON",), first=("locking_mode=EXCLUSIVE",), patience=1)
+
+
+def _engine(
+    path: Path, begin: str, pragmas: tuple[str, ...], *, first: tuple[str, ...] = (), patience: int = 10
+) -> sa.Engine:
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),
         module=dbapi2,
-        connect_args={"check_same_thread": False, "timeout": 10},
+        connect_args={"check_same_thread": False, "timeout": patience},
         pool_size=READERS,
         pool_reset_on_return=None,
     )
-    sa.event.listen(engine, "connect", partial(_prepare, pragmas))
+    sa.event.listen(engine, "connect", partial(_prepare, (*first, *COMMON_PRAGMAS, *pragmas)))
     sa.event.listen(engine, "begin", lambda conn: conn.connection.dbapi_connection.execute(begin))
     return engine
 
@@ -157,7 +172,5 @@ def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
 def _prepare(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
     # Transactions begin where we say so, not where the driver guesses.
     connection.isolation_level = None
-    # Pages that change in every commit are carried from the log to the file once in 16 MB, not in 4.
-    ours = ("journal_mode=WAL", "wal_autocheckpoint=4000", "secure_delete=ON", "temp_store=MEMORY", "cache_size=-16000")
-    for pragma in (*ours, *pragmas):
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")

@@ -9,7 +9,7 @@ last number, and whoever takes one holds that row until COMMIT. Servers of the f
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,7 +20,7 @@ from acumen.model.memories.search import TURN
 from acumen.storage.engine.compiled_statement import PlainStatement
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.scope import OrgScope
-from acumen.storage.tables import orgs, search_rows
+from acumen.storage.tables import aggregation_bookmarks, orgs, search_rows
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +102,23 @@ def first_number(conn: sa.Connection, database: Database) -> int:
     if database.name != "postgres":
         return 0
     return 0 if _is_any_counted(conn) else BY_TRANSACTION
+
+
+def replaced_in_copy(conn: sa.Connection, to: str) -> Mapping[sa.Column[Any], sa.ColumnElement[Any]]:
+    """What a copy of this database stores in place of these columns, so that changes are numbered on behind them."""
+    numbers = (search_rows.c.seq, aggregation_bookmarks.c.seq, orgs.c.scanned_seq)
+    last = max(conn.execute(sa.select(sa.func.max(_below_transactions(number)))).scalar() or 0 for number in numbers)
+    counted = sa.case((orgs.c.search_seq >= 0, orgs.c.search_seq), else_=last)
+    return {
+        **{number: _below_transactions(number) for number in numbers},
+        orgs.c.search_seq: sa.literal(BY_TRANSACTION) if to == "postgres" else counted,
+    }
+
+
+def _below_transactions(number: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    """Those of another cluster's transactions, still in their order and behind all that were counted."""
+    moved = number - (FIRST_OF_TRANSACTIONS - RESTORED_OFFSET)
+    return sa.case((number >= FIRST_OF_TRANSACTIONS, moved), else_=number)
 
 
 def stop_counting(database: Database) -> None:
