@@ -4,6 +4,7 @@ from functools import partial
 
 from bench import (
     health,
+    learning,
     machine,
     model,
     observer,
@@ -35,6 +36,7 @@ LINES = (
     Line("search", "new questions over HTTP, SQLite", partial(search.over_http, make_place=places.sqlite)),
     Line("search-in-process", "the same without HTTP and embedding", search.in_process),
     Line("org", "100 users over HTTP, SQLite", partial(search.org_wide, make_place=places.sqlite)),
+    Line("learning", "searches while a backlog is learned, SQLite", learning.measure),
     Line(
         "rerun",
         "profiles made anew from all that was said, rules, SQLite",

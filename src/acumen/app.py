@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from acumen import loop
 from acumen.deps import Deps
 from acumen.index.search_index import SearchIndex
+from acumen.jobs.child_process import ChildProcesses, JobRun, Report, child_processes
 from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
 from acumen.jobs.write_behind import WriteBehindBuffer
@@ -37,6 +39,8 @@ from acumen.telemetry.metrics import Metrics
 
 # How long a configuration that another process changed may go unnoticed here.
 CONFIG_CACHE_SECONDS = 1.0
+# Of the jobs that a worker process ran; a report has to fit into the buffer of the pipe that it is read from.
+MOST_UNREPORTED, MOST_RUNS_REPORTED = 10_000, 500
 
 
 class App:
@@ -56,6 +60,8 @@ class App:
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
         self._deps: dict[OrgId, tuple[float, Deps]] = {}
         self._usage = WriteBehindBuffer(self._record_usage, settings.meter.flush_seconds)
+        self.children = ChildProcesses(self._hear)
+        self._unreported: deque[JobRun] = deque(maxlen=MOST_UNREPORTED)
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -66,6 +72,15 @@ class App:
         prepare(self.store, self.settings)
         for org in {LOCAL_ORG, *await self.store.read(all_orgs)}:
             await self.open_org(org)
+        await self.start_tasks(work=work)
+
+    def start_children(self, command: Sequence[str]) -> None:
+        """The jobs leave this process."""
+        count = child_processes(self.settings.jobs)
+        self.children.start(count, command, self.settings.model_dump_json(), self._stop)
+
+    async def start_tasks(self, *, work: bool = True) -> None:
+        """Starts what runs in the background of a process whose database is ready."""
         if providers.configured(self.settings.llm):
             self.gateway.warm_up()
         self._tasks = [asyncio.create_task(self._usage.serve(self._stop))]
@@ -74,20 +89,21 @@ class App:
                 await self.worker.take_over()
             self._tasks.append(asyncio.create_task(self.worker.serve(self._stop)))
 
-    async def stop(self) -> None:
-        """Finishes current jobs, writes the usage buffer, closes the database."""
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Finishes current jobs, unless all has to end at once; writes the usage buffer, closes the database."""
         self._stop.set()
         self.worker.wake()
-        await self._drain()
+        seconds = 0 if at_once else self.settings.drain_seconds
+        await asyncio.gather(self._drain(seconds), self.children.wait(seconds))
         await self._usage.flush()
         await self.gateway.close()
         self.local_models.close()
         self.store.close()
 
-    async def _drain(self) -> None:
-        """A job that outlasts `drain_seconds` is cancelled; the next worker starts it again."""
+    async def _drain(self, seconds: float) -> None:
+        """A job that outlasts them is cancelled; the next worker starts it again."""
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=self.settings.drain_seconds)
+            _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -157,10 +173,30 @@ class App:
         if not self.settings.jobs.workers:
             return None
         ended = [task for task in self._tasks if task.done()]
-        return f"stopped: {ended[0].exception()}" if ended and not self._stop.is_set() else None
+        stopped = f"stopped: {ended[0].exception()}" if ended and not self._stop.is_set() else None
+        return stopped or self.children.problem
+
+    @property
+    def worker_place(self) -> str:
+        """Where the jobs of this server run."""
+        if not self.settings.jobs.workers:
+            return "none in this process"
+        pids = ", ".join(map(str, self.children.pids))
+        return f"in process {pids}" if self.children else "in this process"
 
     def wake_worker(self) -> None:
         self.worker.wake()
+        self.children.wake()
+
+    def report(self) -> Report:
+        """What this process, as a worker, says of itself and of the jobs it ran since its last report."""
+        runs = [self._unreported.popleft() for _ in range(min(len(self._unreported), MOST_RUNS_REPORTED))]
+        return Report(self.gateway.problems(), runs)
+
+    def _hear(self, report: Report) -> None:
+        self.gateway.reported = report.model_problems
+        for run in report.runs:
+            self.metrics.job(run.event, run.result, run.seconds)
 
     async def run_job(self, job: Job) -> None:
         self.forget_config(job.org_id)
@@ -178,7 +214,11 @@ class App:
             await loop.run(job, deps)
             result = "done"
         finally:
-            self.metrics.job(job.event, result, time.monotonic() - began)
+            self._count_run(JobRun(job.event, result, time.monotonic() - began))
+
+    def _count_run(self, run: JobRun) -> None:
+        self.metrics.job(run.event, run.result, run.seconds)
+        self._unreported.append(run)
 
     def _next(self, event: Event, at: Millis) -> Millis:
         """When a periodic event is due again."""

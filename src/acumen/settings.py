@@ -36,7 +36,16 @@ class Limits(Section):
 class JobSettings(Section):
     """Background jobs."""
 
-    workers: int = Field(4, ge=0, le=64, description="Jobs that `acumen serve` runs at once; 0 runs none.")
+    workers: int = Field(
+        4, ge=0, le=64, description="Jobs that a worker process runs at once; 0 leaves all to `acumen worker`."
+    )
+    processes: int | None = Field(
+        None,
+        ge=0,
+        le=16,
+        description="Worker processes that `acumen serve` starts; 0 runs the jobs in the server's own process. "
+        "Default: 1 from two cores on, else 0.",
+    )
     lease_seconds: int = Field(60, ge=5, description="A job whose worker is silent for this long is given to another.")
     attempts: int = Field(5, ge=1, description="Attempts before a job is dead-lettered with its last error.")
     backoff_seconds: float = Field(

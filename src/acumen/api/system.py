@@ -212,8 +212,9 @@ async def _over_budget(call: Call) -> str | None:
 
 
 def _worker(call: Call) -> wire.ReadinessCheck:
-    problem = call.app.worker_problem
-    return _check(ok=problem is None, reason=problem or "running")
+    """A process that died is restarted; until then the server stores and answers all the same."""
+    problem, restarts = call.app.worker_problem, bool(call.app.children)
+    return _check(ok=problem is None, reason=problem or f"running {call.app.worker_place}", required=not restarts)
 
 
 def _check(*, ok: bool, reason: str, required: bool = True) -> wire.ReadinessCheck:

@@ -1,11 +1,12 @@
 """The gateway to language models: every call is bounded in time and tokens, typed, retried, and billed."""
 
 import asyncio
+import hashlib
 import importlib
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -74,6 +75,7 @@ class Gateway:
         self._clock = clock
         self._lines: dict[tuple[ModelEndpoint, str, ModelRole], Any] = {}
         self._circuit_breakers: dict[ModelEndpoint, CircuitBreaker] = {}
+        self.reported: Mapping[str, str] = {}  # `problems` of the process that runs the jobs
         self._turns: dict[ModelEndpoint, asyncio.Semaphore] = {}
         self._connecting = asyncio.Lock()
         self._loading: asyncio.Task[ModuleType] | None = None
@@ -126,12 +128,16 @@ class Gateway:
         """How the last questions failed, and when it is tried again; None while it answers."""
         breaker = self.circuit_breaker(endpoint)
         if not breaker.failures:
-            return None
+            return self.reported.get(_fingerprint(endpoint))
         failed = f"{endpoint.host} failed {counted(breaker.failures, 'time')} in a row ({breaker.why})"
         if breaker.resting:
             rests = "it is paused (circuit breaker)" if breaker.spent else "it asked for a pause"
             return f"{failed}; {rests} and is tried again in {math.ceil(breaker.resting)} s"
         return f"{failed}; the next call tries it" if breaker.spent else failed
+
+    def problems(self) -> dict[str, str]:
+        """By the fingerprint of their endpoint, for another process to show."""
+        return {_fingerprint(end): problem for end in self._circuit_breakers if (problem := self.problem_of(end))}
 
     async def talk_to(self, talk: ModuleType, where: Route, question: ModelQuestion[T], tally: Tally) -> T:
         """The answer, or a ModelUnavailable. Waits for its turn first."""
@@ -147,6 +153,12 @@ class Gateway:
             if key not in self._lines:
                 self._lines[key] = await asyncio.to_thread(self._connect or talk.connect, endpoint, name, role)
         return self._lines[key]
+
+
+def _fingerprint(endpoint: ModelEndpoint) -> str:
+    """The same in every process, without the key that the endpoint contains."""
+    parts = f"{endpoint.provider}\x1f{endpoint.url}\x1f{endpoint.key}\x1f{endpoint.azure}"
+    return hashlib.sha256(parts.encode()).hexdigest()
 
 
 class Llm(Struct, frozen=True):

@@ -20,8 +20,10 @@ class Metrics:
             "route",
             "method",
         )
-        self._jobs = Counter("acumen_job_runs_total", "Jobs that this process ran.", "type", "result")
-        self._job_seconds = Histogram("acumen_job_seconds", "Duration of jobs of this process.", JOB_BOUNDS, "type")
+        self._jobs = Counter("acumen_job_runs_total", "Jobs of this server and its workers.", "type", "result")
+        self._job_seconds = Histogram(
+            "acumen_job_seconds", "Duration of jobs of this server and its workers.", JOB_BOUNDS, "type"
+        )
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         method = method if method in METHODS else "other"

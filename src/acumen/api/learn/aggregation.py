@@ -51,8 +51,8 @@ async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float,
 
 
 async def _help(run: Run, call: Call) -> None:
-    """Runs the job in this process, unless it has no workers."""
-    if call.app.settings.jobs.workers:
+    """Runs the job in this process, unless its jobs run in another one."""
+    if call.app.settings.jobs.workers and not call.app.children:
         await call.app.worker.run_this(call.deps.org, AggregationAsked(run.id))
 
 

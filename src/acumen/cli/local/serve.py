@@ -1,13 +1,13 @@
-"""`acumen serve`: API, dashboard and background jobs in one process."""
+"""`acumen serve`: API and dashboard, and a worker process for background jobs."""
 
 import asyncio
 import errno
 import gc
 import json
-import logging
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
 
@@ -21,17 +21,19 @@ from acumen.api.server import web_app
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator, is_loopback
 from acumen.cli.local.http_limits import LimitedHttpProtocol
+from acumen.cli.local.logs import log_to_stderr
 from acumen.cli.local.setup import job_settings, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Data, Host, Port, Workers, examples
 from acumen.errors import BadSettings
+from acumen.jobs.child_process import child_processes
 from acumen.operate import reach
 from acumen.settings import Settings
 from acumen.web.front import with_dashboard
 
 app = typer.Typer()
 
-LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 BACKLOG = 2048
+CHILD_WORKER = (sys.executable, "-m", "acumen.cli.local.child_worker")
 # Allocations between collections of the three generations. A request leaves hardly any garbage: collecting as often
 # as Python does by default takes 5 % of a publish.
 GC_THRESHOLDS = (20_000, 20, 50)
@@ -61,17 +63,23 @@ def serve(
         parts = App(settings)
         ready = ReadyLine(_url(settings.host, listener), parts.storage_label, as_json)
         keys = KeyAuthenticator(parts.store, parts.open_org)
-        server = AnnouncingServer(_config(parts, keys), ready)
+
+        def on_ready() -> None:
+            ready.show()
+            parts.start_children(CHILD_WORKER)
+
+        server = AnnouncingServer(_config(parts, keys), on_ready)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(_serve(parts, keys, server, listener))
 
 
 async def _serve(parts: App, keys: KeyAuthenticator, server: uvicorn.Server, listener: socket.socket) -> None:
+    in_children = child_processes(parts.settings.jobs) > 0
     try:
         await reach(parts.store, parts.settings)
         await _require_key(parts.settings.host, keys)
         log_to_stderr(parts.settings.log_level)
-        await parts.start()
+        await parts.start(work=not in_children)
         await _accept(server, listener, parts.settings)
     finally:
         await parts.stop()
@@ -112,9 +120,9 @@ class ReadyLine(Struct, frozen=True):
 class AnnouncingServer(uvicorn.Server):
     """The first signal waits for the requests under way, the second does not."""
 
-    def __init__(self, config: uvicorn.Config, ready: ReadyLine) -> None:
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._on_ready = on_ready
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit
@@ -122,7 +130,7 @@ class AnnouncingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._ready.show()
+        self._on_ready()
 
 
 def _config(parts: App, keys: KeyAuthenticator) -> uvicorn.Config:
@@ -175,7 +183,7 @@ def _url(host: str, listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-# --- signals and logs ---------------------------------------------------------------------------------------------
+# --- signals ----------------------------------------------------------------------------------------------------
 
 
 def leave_on_signals() -> None:
@@ -187,16 +195,3 @@ def leave_on_signals() -> None:
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(0)
-
-
-def log_to_stderr(level: str) -> None:
-    logging.basicConfig(level=level.upper(), format=LOG_FORMAT, stream=sys.stderr)
-    logging.getLogger("uvicorn.error").addFilter(_unless_cancelled)
-    if level != "debug":
-        for chatty in ("alembic", "uvicorn"):
-            logging.getLogger(chatty).setLevel(logging.WARNING)
-
-
-def _unless_cancelled(record: logging.LogRecord) -> bool:
-    """A request that outlives the drain is cancelled on purpose: logged, but without a traceback."""
-    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

@@ -8,7 +8,7 @@ from types import FrameType
 import typer
 
 from acumen.app import App
-from acumen.cli.local.serve import log_to_stderr
+from acumen.cli.local.logs import log_to_stderr
 from acumen.cli.local.setup import job_settings, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Workers, examples
 from acumen.errors import BadSettings
@@ -25,7 +25,7 @@ def worker(config: ConfigFile = None, workers: Workers = None, as_json: AsJson =
     if not settings.database_url:
         raise BadSettings(
             "`acumen worker` needs Postgres (set ACUMEN_DATABASE_URL=postgresql://…). "
-            "With SQLite, `acumen serve` runs the background jobs itself."
+            "With SQLite, `acumen serve` starts its own worker process."
         )
     if not settings.jobs.workers:
         raise BadSettings("jobs.workers (ACUMEN_JOBS__WORKERS) is 0, so this worker would run nothing: pass --workers.")

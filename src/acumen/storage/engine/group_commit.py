@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from acumen.errors import Unavailable
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
+from acumen.storage.engine.write_turns import WriteTurns
 
 T = TypeVar("T")
 
@@ -33,8 +34,9 @@ class _Outcome(Struct):
 class GroupCommit:
     """The writer of a database. Each write runs in a savepoint: one that fails does not touch the others."""
 
-    def __init__(self, engine: sa.Engine, most_waiting: int) -> None:
+    def __init__(self, engine: sa.Engine, turns: WriteTurns, most_waiting: int) -> None:
         self._engine = engine
+        self._turns = turns
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._conn: sa.Connection | None = None  # kept: to take it from the pool each time costs more
         self._most_waiting = most_waiting
@@ -72,6 +74,7 @@ class GroupCommit:
             if batch:
                 _settle(self._commit(batch))
         self._drop_connection()
+        self._turns.close()
 
     def _gather(self) -> tuple[list[_Waiting], bool]:
         """Waits for one, then takes all that wait with it."""
@@ -90,7 +93,7 @@ class GroupCommit:
     def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
         try:
             conn = self._conn = self._conn or self._engine.connect()
-            with conn.begin():
+            with self._turns, conn.begin():
                 return [_run_in_savepoint(conn, waiting) for waiting in batch]
         except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
             # The commit itself failed: no write is stored, so all callers get the error.

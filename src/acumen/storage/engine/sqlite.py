@@ -15,6 +15,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from acumen.storage.engine.database import Fits
 from acumen.storage.engine.group_commit import GroupCommit
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
+from acumen.storage.engine.write_turns import WriteTurns
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ class Sqlite:
         self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
         self._idle: list[sa.Connection] = []  # readers' own, the one last used last: its page cache is warm
-        self._writer = GroupCommit(self._writing, most_waiting)
+        self._writer = GroupCommit(self._writing, WriteTurns(path), most_waiting)
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)

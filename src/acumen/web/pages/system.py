@@ -50,18 +50,13 @@ def _disk(visit: Visit, activity: Activity) -> Disk:
 def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
     """Name, whether it is OK, and details."""
     app, llm, models = visit.app, visit.app.settings.llm, visit.app.local_models
-    free, workers, metering = (
-        system_status.free_bytes(app.settings),
-        app.settings.jobs.workers,
-        app.settings.meter.enabled,
-    )
-    worker = f"{workers} in this process" if workers else "none in this process"
+    free, metering = system_status.free_bytes(app.settings), app.settings.meter.enabled
     embeddings = f"keyword search only: {models.problem}" if models.problem else f"{models.name}, {DIMS} dimensions"
     disk = "managed by the database server" if free is None else f"{words.size(free)} free"
     return [
         ("Database", True, app.storage_label),
         ("Disk", free is None or free > LEAST_FREE_BYTES, disk),
-        ("Worker", app.worker_problem is None, app.worker_problem or worker),
+        ("Worker", app.worker_problem is None, app.worker_problem or app.worker_place),
         ("Embeddings", models.problem is None, embeddings),
         ("Language model", True, llm.model or llm.provider or llm.url or "No model configured (rule-based)"),
         ("Metering", metering, "on" if metering else "off"),
