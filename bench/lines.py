@@ -16,6 +16,7 @@ from bench import (
     rerun,
     retrieval,
     search,
+    telemetry,
     worth,
 )
 from bench.aggregation import measure as aggregation
@@ -45,6 +46,7 @@ LINES = (
     Line("aggregation", "lessons of many users into shared ones", aggregation.measure),
     Line("health", "stats and review over a million usage events", partial(health.measure, make_place=places.sqlite)),
     Line("metered", "what being metered costs a search", partial(health.overhead, make_place=places.sqlite)),
+    Line("telemetry", "what metrics and request ids cost a search", telemetry.measure),
     Line("worth", "a simulated agent's 2,000 sessions: what metering finds out", worth.measure),
     Line("locomo", "turns found, LoCoMo", retrieval.measure_locomo),
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),

@@ -96,12 +96,12 @@ def in_process(run: Run) -> Iterator[Figure]:
         with places.sqlite(run) as place:
             asyncio.run(fill(place, rows))
             asked = [str(body["query"]) for _, body in questions(WARM_UP + run.many(400, 5), seed=rows + 1)]
-            taken = _as_served(_times(place, asked, _every_kind()))
+            taken = as_served(_times(place, asked, _every_kind()))
         yield Figure(f"3 × {rows:,}, p50", median(taken), "ms", target)
         yield Figure(f"3 × {rows:,}, p95", percentile(taken, 0.95), "ms")
 
 
-def _as_served(work: Coroutine[Any, Any, T]) -> T:
+def as_served(work: Coroutine[Any, Any, T]) -> T:
     """In a process like that of `acumen serve`: on its event loop, and with Python looking for garbage as rarely."""
     usual = gc.get_threshold()
     gc.freeze()

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acumen import loop
+from acumen import __version__, loop
 from acumen.deps import Deps
 from acumen.index.search_index import SearchIndex
 from acumen.jobs.child_process import ChildProcesses, JobRun, Report, child_processes
@@ -35,6 +35,7 @@ from acumen.recall.search import Recalled
 from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Store, Tx, connect
+from acumen.telemetry import traces
 from acumen.telemetry.metrics import Metrics
 
 # How long a configuration that another process changed may go unnoticed here.
@@ -64,6 +65,7 @@ class App:
         self._unreported: deque[JobRun] = deque(maxlen=MOST_UNREPORTED)
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._stop_traces: Callable[[], None] = lambda: None
 
     # --- start and stop ----------------------------------------------------------------------------------------------
 
@@ -81,6 +83,7 @@ class App:
 
     async def start_tasks(self, *, work: bool = True) -> None:
         """Starts what runs in the background of a process whose database is ready."""
+        self._stop_traces = traces.start(self.settings.telemetry, __version__)
         if providers.configured(self.settings.llm):
             self.gateway.warm_up()
         self._tasks = [asyncio.create_task(self._usage.serve(self._stop))]
@@ -99,6 +102,7 @@ class App:
         await self.gateway.close()
         self.local_models.close()
         self.store.close()
+        await asyncio.to_thread(self._stop_traces)
 
     async def _drain(self, seconds: float) -> None:
         """A job that outlasts them is cancelled; the next worker starts it again."""
@@ -211,7 +215,9 @@ class App:
     async def _run_steps(self, job: Job, deps: Deps) -> None:
         began, result = time.monotonic(), "failed"
         try:
-            await loop.run(job, deps)
+            with traces.root(f"job {job.event}") as span:
+                span.set(acumen__job__type=job.event, acumen__job__attempt=job.attempts)
+                await loop.run(job, deps)
             result = "done"
         finally:
             self._count_run(JobRun(job.event, result, time.monotonic() - began))

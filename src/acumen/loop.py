@@ -48,6 +48,7 @@ from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
 from acumen.review import duplicate_scan
 from acumen.review.operations import alerts, webhook
+from acumen.telemetry import traces
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
@@ -113,7 +114,8 @@ async def run(job: Job, deps: Deps) -> None:
 
 async def _run_step(step: Step, event: Event, deps: Deps) -> None:
     """Starts again, from the new state, when another worker changed the same rows first."""
-    await retry_on_conflict(lambda: step(event, deps), MOST_CONFLICTS)
+    with traces.child(f"step {step.__module__.removeprefix('acumen.')}.{step.__name__}"):
+        await retry_on_conflict(lambda: step(event, deps), MOST_CONFLICTS)
 
 
 def _raise_all(failures: Sequence[Exception]) -> None:

@@ -197,6 +197,15 @@ class TelemetrySettings(Section):
         repr=False,
         description="Token that opens `/metrics`, at least 16 characters; keys of the local organization open it too.",
     )
+    traces_url: str = Field(
+        "",
+        pattern="^(https?://.+)?$",
+        description="OTLP/HTTP address for traces of the server's own work, such as `http://127.0.0.1:4318/v1/traces`; "
+        "empty makes none.",
+    )
+    traces_ratio: float = Field(
+        1.0, ge=0, le=1, description="Share of requests and jobs that are traced, unless the caller's trace decides."
+    )
 
 
 class Settings(Section):
@@ -205,6 +214,8 @@ class Settings(Section):
     data: Path = Field(Path("~/.acumen"), description="Folder of the embedded database.")
     database_url: str = Field("", description="`postgresql://…` to use Postgres; empty uses SQLite in the data folder.")
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="Lowest level that is logged.")
+    log_format: str = Field("text", pattern="^(text|json)$", description="Form of log lines: `text` or `json`.")
+    access_log: bool = Field(False, description="Log every request: method, route, status and duration.")
     drain_seconds: int = Field(10, ge=0, description="How long SIGTERM waits for current requests and jobs.")
     limits: Limits = Limits()
     jobs: JobSettings = JobSettings()

@@ -24,7 +24,7 @@ TOKEN = "a token of some length"
 def served(app: App, from_host: str = "127.0.0.1") -> httpx.AsyncClient:
     """As `acumen serve` puts the parts together."""
     keys = KeyAuthenticator(app.store, app.open_org)
-    whole = InstrumentedApp(with_dashboard(app, keys, web_app(app, keys)), app.metrics)
+    whole = InstrumentedApp(with_dashboard(app, keys, web_app(app, keys)), app)
     return httpx.AsyncClient(base_url=HERE, transport=httpx.ASGITransport(whole, client=(from_host, 50_000)))
 
 

@@ -36,6 +36,12 @@ FIGURES = {
         *(f"review queue, {whose}, p50" for whose in ("everyone's", "one user's")),
         *(f"{what}, p50" for what in ("citation stats", "costs by memory", "costs by day")),
     },
+    "telemetry": {
+        "added to a request",
+        "a search of 3 × 1,000 in process",
+        "share of a search",
+        "a span that is off",
+    },
     "metered": {"what a search waits longer for being metered", "processor time with all the counting"},
     "worth": {
         "helpful above harmful",

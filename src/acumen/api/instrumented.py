@@ -1,17 +1,28 @@
-"""Around the whole web application: counts and times every request, and returns its id."""
+"""Around the whole web application: counts, times, traces and logs every request, and returns its id."""
 
+import logging
 import time
+from contextlib import AbstractContextManager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acumen.auth.headers import request_id_of
-from acumen.telemetry.metrics import UNMATCHED, Metrics
+from acumen.app import App
+from acumen.auth.headers import headers_of, request_id_of
+from acumen.telemetry import logs, traces
+from acumen.telemetry.metrics import METHODS, UNMATCHED
+from acumen.telemetry.traces import TraceSpan
+
+access = logging.getLogger("acumen.access")
+
+# Not traced: a server that traces to itself would never come to an end.
+OTLP = "/v1/traces"
 
 
 class InstrumentedApp:
-    def __init__(self, inner: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, inner: ASGIApp, app: App) -> None:
         self._inner = inner
-        self._metrics = metrics
+        self._metrics = app.metrics
+        self._access_log = app.settings.access_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -26,15 +37,37 @@ class InstrumentedApp:
                 message["headers"] = _with_request_id(message["headers"], scope)
             await send(message)
 
+        logging_context = logs.work.set(lambda: {"request_id": request_id_of(scope), "route": route_of(scope)})
         try:
-            await self._inner(scope, receive, observing_send)
+            with _span(scope) as span:
+                try:
+                    await self._inner(scope, receive, observing_send)
+                finally:
+                    self._record(scope, status, time.perf_counter() - began, span)
         finally:
-            self._metrics.request(route_of(scope), scope["method"], status, time.perf_counter() - began)
+            logs.work.reset(logging_context)
+
+    def _record(self, scope: Scope, status: int, seconds: float, span: TraceSpan) -> None:
+        method, route = method_of(scope), route_of(scope)
+        self._metrics.request(route, method, status, seconds)
+        span.rename(f"{method} {route}")
+        span.set(http__request__method=method, http__route=route, http__response__status_code=status)
+        if self._access_log:
+            fields = {"method": method, "status": status, "duration_ms": round(seconds * 1000, 2)}
+            access.info("%s %s %s %.1f ms", method, route, status, seconds * 1000, extra={"fields": fields})
+
+
+def method_of(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in METHODS else "other"
 
 
 def route_of(scope: Scope) -> str:
     """The template of the route, which holds nothing that the caller chose."""
     return getattr(scope.get("route"), "path", UNMATCHED)
+
+
+def _span(scope: Scope) -> AbstractContextManager[TraceSpan]:
+    return traces.OFF if scope["path"] == OTLP else traces.root(method_of(scope), headers_of(scope))
 
 
 def _with_request_id(headers: list[tuple[bytes, bytes]], scope: Scope) -> list[tuple[bytes, bytes]]:

@@ -16,6 +16,7 @@ from acumen.model.jobs.events import Event
 from acumen.model.jobs.job import Job
 from acumen.settings import JobSettings as Settings
 from acumen.storage.store import Store
+from acumen.telemetry import logs
 
 log = logging.getLogger(__name__)
 
@@ -138,11 +139,13 @@ class Worker:
     async def _run_and_record(self, job: Job) -> None:
         """A job whose result cannot be stored is retried when its lease expires."""
         self._in_hand.add(job.id)
+        about = logs.work.set(lambda: _log_fields(job))
         try:
             await self._run_job(job)
         except AcumenError as problem:
-            log.warning("the end of job %s %s could not be written: %s", job.event, job.scope, problem)
+            log.warning("the end of job %s could not be written: %s", job.event, problem)
         finally:
+            logs.work.reset(about)
             self._in_hand.discard(job.id)
 
     async def _run_job(self, job: Job) -> None:
@@ -156,9 +159,8 @@ class Worker:
     async def _retry_or_dead_letter(self, job: Job, error: Exception) -> None:
         cause = _cause(error)
         last = job.attempts >= self._settings.attempts
-        log.warning(
-            "job %s %s failed (%s of %s): %s", job.event, job.scope, job.attempts, self._settings.attempts, cause
-        )
+        most, said = self._settings.attempts, logs.brief(error)
+        log.warning("job %s failed (%s of %s): %s", job.event, job.attempts, most, said)
         wait = _backoff(self._settings.backoff_seconds, job.attempts)
         retry_at = None if last else Millis(self._now() + int(1000 * wait))
         await self._store.lease(lambda leases: leases.fail(job, self._owner, cause, retry_at))
@@ -205,6 +207,12 @@ class Worker:
         await asyncio.wait(waits, timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in waits:
             task.cancel()
+
+
+def _log_fields(job: Job) -> dict[str, str | int]:
+    """The id leads to the job; its scope may name a user."""
+    request = job.payload.get("request_id")
+    return {"job": job.event, "job_id": job.id, **({"request_id": request} if request else {})}
 
 
 def _backoff(first: float, attempts: int) -> float:

@@ -23,6 +23,7 @@ from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.metering.llm_choice import LlmChoice
 from acumen.model.plural import counted
 from acumen.settings import LlmSettings
+from acumen.telemetry import traces
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
@@ -174,9 +175,23 @@ class Llm(Struct, frozen=True):
 
     async def ask(self, question: ModelQuestion[T]) -> Answer[T]:
         """A typed answer, or a ModelUnavailable that says why there is none. Nothing waits longer than it may."""
+        tally = Tally()
+        with traces.child(f"model {question.role}") as span:
+            try:
+                return await self._ask(question, tally)
+            finally:
+                span.set(
+                    gen_ai__request__model=tally.model,
+                    gen_ai__usage__input_tokens=tally.prompt_tokens,
+                    gen_ai__usage__output_tokens=tally.completion_tokens,
+                    acumen__model__attempts=tally.attempts,
+                    acumen__model__outcome=tally.outcome,
+                )
+
+    async def _ask(self, question: ModelQuestion[T], tally: Tally) -> Answer[T]:
         talk = await self.gateway.load(question.within)
         await self._admit()
-        began, tally = time.perf_counter(), Tally()
+        began = time.perf_counter()
         seconds = min(question.within or self.route.total_seconds, self.route.total_seconds)
         try:
             async with asyncio.timeout(seconds):

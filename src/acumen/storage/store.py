@@ -58,6 +58,7 @@ from acumen.storage.review.review_queue import ReviewQueue
 from acumen.storage.review.review_records import ReviewRecords
 from acumen.storage.review.review_states import ReviewStates
 from acumen.storage.review.saved_views import SavedViews
+from acumen.telemetry import traces
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -148,7 +149,8 @@ class OrgStore:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """On a connection that cannot write, in one snapshot."""
-        return await self._database.read(lambda conn: fn(self._tx(conn, OrgLock.NONE)))
+        with traces.transaction("db read", fn):
+            return await self._database.read(lambda conn: fn(self._tx(conn, OrgLock.NONE)))
 
     async def write(self, fn: Callable[[Tx], T], *, hold_org: bool = True) -> T:
         """Returns after COMMIT.
@@ -157,7 +159,8 @@ class OrgStore:
         change what others of the org read and change: see the lock order in `scope.py`.
         """
         lock = OrgLock.WHOLE if hold_org else OrgLock.NONE
-        return await self._database.write(lambda conn: self._run(conn, fn, lock), self._key if hold_org else None)
+        with traces.transaction("db write", fn):
+            return await self._database.write(lambda conn: self._run(conn, fn, lock), self._key if hold_org else None)
 
     async def write_for_user(self, user: str, fn: Callable[[Tx], T]) -> T:
         """The same beside writers for other users: changes only rows of this user, whose lock it holds."""
@@ -165,7 +168,8 @@ class OrgStore:
         def run(conn: sa.Connection) -> T:
             return self._run(conn, fn, OrgLock.SHARED, user)
 
-        return await self._database.write(run, self._key, shared_for=f"user:{self.org}:{user}")
+        with traces.transaction("db write", fn):
+            return await self._database.write(run, self._key, shared_for=f"user:{self.org}:{user}")
 
     def _run(self, conn: sa.Connection, fn: Callable[[Tx], T], lock: OrgLock, user: str | None = None) -> T:
         tx = self._tx(conn, lock)
@@ -187,7 +191,8 @@ class OrgStore:
                 lambda items: self.write(lambda tx: fn(tx, items), hold_org=hold_org), self._store.most_waiting
             )
             self._store.batchers[self.org, fn] = batcher
-        answer: T = await batcher.add(item)
+        with traces.transaction("db batched write", fn):
+            answer: T = await batcher.add(item)
         return answer
 
     async def scrub(self) -> None:

@@ -26,7 +26,6 @@ class Metrics:
         )
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
-        method = method if method in METHODS else "other"
         self._requests.add((route, method, str(status)))
         self._request_seconds.observe((route, method), seconds)
 

@@ -13,10 +13,10 @@ from collections.abc import Callable
 import msgspec
 
 from acumen.app import App
-from acumen.cli.local.logs import log_to_stderr
 from acumen.jobs.child_process import EXIT_SECONDS, REPORT_SECONDS, STOP
 from acumen.operate import reach
 from acumen.settings import Settings
+from acumen.telemetry import logs
 
 # The server answers people, the worker nobody: where both want a core, the server has it three times as long.
 NICENESS = 5
@@ -29,7 +29,7 @@ def main() -> None:
     gc.freeze()  # what is imported stays
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    log_to_stderr(settings.log_level)
+    logs.to_stderr(settings)
     asyncio.run(_work(settings))
 
 

@@ -21,13 +21,13 @@ from acumen.api.server import web_app
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator, is_loopback
 from acumen.cli.local.http_limits import LimitedHttpProtocol
-from acumen.cli.local.logs import log_to_stderr
 from acumen.cli.local.setup import job_settings, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Data, Host, Port, Workers, examples
 from acumen.errors import BadSettings
 from acumen.jobs.child_process import child_processes
 from acumen.operate import reach
 from acumen.settings import Settings
+from acumen.telemetry import logs
 from acumen.web.front import with_dashboard
 
 app = typer.Typer()
@@ -78,7 +78,7 @@ async def _serve(parts: App, keys: KeyAuthenticator, server: uvicorn.Server, lis
     try:
         await reach(parts.store, parts.settings)
         await _require_key(parts.settings.host, keys)
-        log_to_stderr(parts.settings.log_level)
+        logs.to_stderr(parts.settings)
         await parts.start(work=not in_children)
         await _accept(server, listener, parts.settings)
     finally:
@@ -135,7 +135,7 @@ class AnnouncingServer(uvicorn.Server):
 
 def _config(parts: App, keys: KeyAuthenticator) -> uvicorn.Config:
     return uvicorn.Config(
-        InstrumentedApp(with_dashboard(parts, keys, web_app(parts, keys)), parts.metrics),
+        InstrumentedApp(with_dashboard(parts, keys, web_app(parts, keys)), parts),
         interface="asgi3",
         http=LimitedHttpProtocol,
         # We start and stop the app ourselves, so that its failures get our words.

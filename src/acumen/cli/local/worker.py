@@ -8,12 +8,12 @@ from types import FrameType
 import typer
 
 from acumen.app import App
-from acumen.cli.local.logs import log_to_stderr
 from acumen.cli.local.setup import job_settings, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Workers, examples
 from acumen.errors import BadSettings
 from acumen.operate import reach
 from acumen.settings import Settings
+from acumen.telemetry import logs
 
 app = typer.Typer()
 
@@ -36,7 +36,7 @@ async def _work(settings: Settings, *, as_json: bool) -> None:
     parts = App(settings)
     try:
         await reach(parts.store, settings)
-        log_to_stderr(settings.log_level)
+        logs.to_stderr(settings)
         await parts.start()
         stopped = _stop_signal()
         ready = {"workers": settings.jobs.workers, "data": parts.storage_label}
