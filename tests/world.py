@@ -45,6 +45,7 @@ from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import SearchRow
 from acumen.settings import LlmSettings, Settings
 from acumen.storage.engine import migrate
+from acumen.storage.memories.candidates import engines
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import OrgStore, Store, Tx, connect
 from acumen.storage.tables import jobs, metadata
@@ -141,6 +142,7 @@ def template(database: str, request: pytest.FixtureRequest, tmp_path_factory: py
     settings = Settings(data=tmp_path_factory.mktemp("template"), database_url=server.create() if server else "")
     store = Store(connect(settings))
     migrate.migrate(store.database)
+    engines.install(store.database, lambda _: None)
     store.close()
     return Template(settings, server)
 

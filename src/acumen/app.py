@@ -55,7 +55,9 @@ class App:
         self.store = Store(connect(settings), clock, settings.limits.waiting_writes)
         self.gateway = Gateway(settings.llm)
         self.local_models = LocalModels(enabled=settings.recall.embeddings)
-        self.index = SearchIndex(self.local_models, settings.recall.cache_mb * 1024 * 1024)
+        self.index = SearchIndex(
+            self.local_models, settings.recall.cache_mb * 1024 * 1024, settings.recall.large_scope_rows
+        )
         self.traffic = Traffic()
         self.metrics = Metrics()
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)

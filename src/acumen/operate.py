@@ -17,6 +17,7 @@ from acumen.storage.engine.backup import Backup
 from acumen.storage.engine.copy_store import CopyStep, Report
 from acumen.storage.engine.database import Database
 from acumen.storage.memories import change_numbers
+from acumen.storage.memories.candidates import engines
 from acumen.storage.store import Store, connect
 
 T = TypeVar("T")
@@ -32,6 +33,8 @@ class SchemaChange(Struct, frozen=True):
     before: str | None
     after: str | None
     newest: str = NEWEST_SCHEMA
+    # What a person has to do so that the database can search large scopes; None: nothing.
+    advice: str | None = None
 
 
 def prepare(store: Store, settings: Settings) -> None:
@@ -55,7 +58,9 @@ def database_exists(settings: Settings) -> bool:
     return bool(settings.database_url) or settings.sqlite_path.exists()
 
 
-def migrate_database(settings: Settings, *, only_check: bool = False) -> SchemaChange:
+def migrate_database(
+    settings: Settings, *, only_check: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> SchemaChange:
     if only_check and not database_exists(settings):
         return SchemaChange(None, None)
     database = connect(settings)
@@ -63,7 +68,11 @@ def migrate_database(settings: Settings, *, only_check: bool = False) -> SchemaC
         before = asyncio.run(database.read(migrate.current))
         if migrate.needed(database) and not only_check:
             migrate.migrate(database)
-        return SchemaChange(before, asyncio.run(database.read(migrate.current)))
+        if not only_check:  # also where an earlier run was interrupted, or the server has the extension only now
+            engines.install(database, progress)
+        after = asyncio.run(database.read(migrate.current))
+        advice = asyncio.run(database.read(lambda conn: engines.advice(database, conn))) if after else None
+        return SchemaChange(before, after, advice=advice)
     finally:
         database.close()
 

@@ -96,6 +96,11 @@ class RecallSettings(Section):
     cache_mb: int = Field(
         512, ge=8, description="Size of the search cache; the least recently used entries are evicted first."
     )
+    large_scope_rows: int = Field(
+        20_000,
+        ge=1,
+        description="A user or organization with more memories of a kind is searched in the database, not in memory.",
+    )
     max_tokens: int = Field(1500, ge=0, description="Token budget of the context if a search sets none.")
     embeddings: bool = Field(
         True, description="Use semantic search in addition to keyword search; disabling saves about 100 MB of memory."

@@ -12,7 +12,7 @@ from acumen.index.arrays import AnyFloats, Flags, Floats, Ints, RowIds
 from acumen.index.days import CalendarDay, days
 from acumen.index.postings import Postings
 from acumen.index.rows import Load, Rows
-from acumen.index.similarity import QueryVector, Similarities
+from acumen.index.similarity import Cosines, QueryVector, Similarities
 from acumen.index.tokenizer import terms
 from acumen.index.vectors import Vectors
 from acumen.model.memories.search import Found, RankingMode
@@ -149,11 +149,8 @@ class IndexedRows(Generic[F]):
         """
         if not len(self) or limit <= 0 or not (query.by_words or query.by_vector):
             return []
-        scorer, floor = self._scorer(query), query.floor
-        scores, cosines = scorer.approximate(), scorer.cosines()
-        if threshold is not None and cosines is not None:
-            admitted = _admitted(scorer, scores, min(floor, threshold), cosines >= threshold)
-            scores, floor = np.where(admitted, scores, np.float32(-1)), NOTHING
+        scorer = self._scorer(query)
+        scores, floor = admissible(scorer, query, threshold)
         rows = self._rows.first(scores, max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED, load)
         return scorer.exact(np.array(rows, np.intp)).best(floor, limit, self._rows.key)
 
@@ -162,6 +159,15 @@ class IndexedRows(Generic[F]):
 
     def _similarities(self, query: RankQuery) -> Similarities | None:
         return None if query.query_vector is None else self._vectors.similarities(query.query_vector)
+
+
+def admissible(scorer: Scorer, query: RankQuery, threshold: float | None) -> tuple[Floats, float]:
+    """The scores, up to rounding, of rows that the threshold admits, below 0 for others; and the least one of a hit."""
+    scores, cosines, floor = scorer.approximate(), scorer.cosines(), query.floor
+    if threshold is None or cosines is None:
+        return scores, floor
+    admitted = _admitted(scorer, scores, min(floor, threshold), cosines >= threshold)
+    return np.where(admitted, scores, np.float32(-1)), NOTHING
 
 
 def _admitted(scorer: Scorer, scores: Floats, floor: float, similar: Flags) -> Flags:
@@ -199,11 +205,13 @@ class Partition(IndexedRows[F]):
 
     def _scorer(self, query: RankQuery) -> Scorer:
         words = self._words.coverage(query.terms, self._rows.alive()) if query.by_words else None
-        return _MemoryScorer(words, self._similarities(query))
+        return MemoryScorer(words, self._similarities(query))
 
 
-class _MemoryScorer:
-    def __init__(self, words: Floats | None, similarities: Similarities | None) -> None:
+class MemoryScorer:
+    """By the words a text shares with the query, and by its similarity."""
+
+    def __init__(self, words: Floats | None, similarities: Cosines | None) -> None:
         self._words = words
         self._similarities = similarities
 

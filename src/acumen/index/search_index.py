@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from acumen.index.cache import IndexCache
 from acumen.index.documents import Document, search_row, terms_of, vector_of
+from acumen.index.large.large_scopes import LargeScope, LargeScopes
+from acumen.index.live_indexes import Ranked
 from acumen.index.partition import RankQuery
 from acumen.llm.embedding import NAME
 from acumen.llm.local_models import LocalModels
 from acumen.model.ids import Kind, UserId
 from acumen.model.memories.search import Filter, SearchRow
+from acumen.storage.memories.candidates.engine import SearchScope
 from acumen.storage.store import Tx
 
 # This many stored memories are compared with a new one.
@@ -19,8 +22,9 @@ CosineById = Mapping[str, float | None]
 
 
 class SearchIndex:
-    def __init__(self, local_models: LocalModels, most_bytes: int) -> None:
+    def __init__(self, local_models: LocalModels, most_bytes: int, large_scope_rows: int) -> None:
         self.cache = IndexCache(most_bytes)
+        self.large_scopes = LargeScopes(large_scope_rows)
         self._local_models = local_models
 
     async def rows(self, documents: Sequence[Document]) -> list[SearchRow]:
@@ -31,11 +35,21 @@ class SearchIndex:
         model = self._local_models.name
         return [search_row(document, vectors, model) for document, vectors in zip(documents, grouped, strict=True)]
 
+    def rank(
+        self, tx: Tx, kind: Kind, queries: Sequence[RankQuery], limit: int, criteria: Filter, threshold: float | None
+    ) -> list[Ranked]:
+        """For each query the best memories of a kind that fit, of the filter's user or of the whole org."""
+        scope = SearchScope(kind, criteria.user_id)
+        if engine := self.large_scopes.engine(tx, scope):
+            large = LargeScope(tx, engine, scope, self.large_scopes.statistics(tx, scope))
+            return [large.rank(query, limit, criteria, threshold, NAME) for query in queries]
+        with self.cache.memories(tx, kind, criteria.user_id, NAME) as index:
+            return [index.rank(tx, query, limit, criteria, threshold) for query in queries]
+
     def similar(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[CosineById]:
         """For each new row the stored memories of the user, of any status, that are near it by words or by vector."""
         criteria = Filter(user_id=user, statuses=None)
-        with self.cache.memories(tx, kind, user, NAME) as index:
-            ranked = [index.rank(tx, _query(row), MOST_SIMILAR, criteria, 0.0) for row in rows]
+        ranked = self.rank(tx, kind, [_query(row) for row in rows], MOST_SIMILAR, criteria, 0.0)
         return [{match.entity_id: match.reasons.get("vector") for match in near.matches} for near in ranked]
 
 

@@ -1,5 +1,7 @@
 """The similarity of rows to a query: cosines, all of them at eight bits, some of them exactly."""
 
+from typing import Protocol
+
 import numpy as np
 import simsimd
 from msgspec import Struct
@@ -10,6 +12,16 @@ from acumen.index.arrays import Flags, Floats, Ints, RowIds
 # Eight bits a number: a cosine moves by less than .002, and a vector takes a quarter of its float32 size.
 STEPS = 127
 NO_ROW = -1
+
+
+class Cosines(Protocol):
+    """The cosines of rows to one query, all of them up to rounding, some of them exactly."""
+
+    cosines: Floats
+    has_vector: Flags
+    all_have_vectors: bool
+
+    def exact(self, rows: RowIds) -> Floats: ...
 
 
 class VectorColumns(Struct, frozen=True, eq=False):

@@ -188,9 +188,8 @@ def _all_hits(tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit
 
 
 def _ranked(tx: Tx, kind: Kind, filter_: Filter, ask: Ask, query: RankQuery, deps: Deps) -> list[Found]:
-    unshared, model = _unshared(tx, kind, filter_), deps.local_models.name
-    with deps.index.cache.memories(tx, kind, filter_.user_id, model) as index:
-        ranked = index.rank(tx, query, ask.top_k + len(unshared), filter_, ask.threshold)
+    unshared = _unshared(tx, kind, filter_)
+    (ranked,) = deps.index.rank(tx, kind, [query], ask.top_k + len(unshared), filter_, ask.threshold)
     shared = [match for match in ranked.matches if match.entity_id not in unshared][: ask.top_k]
     return _own_version_first(shared, ranked.facets, ask.agent_version) if kind in LESSONS else shared
 

@@ -15,7 +15,7 @@ def test_checking_tells_and_makes_nothing(run: Run, tmp_path: Path):
     result = run("migrate", "--check", "--json", "--data", str(tmp_path / "new"))
 
     assert result.code == 0
-    assert result.json == {"before": None, "after": None, "newest": HEAD, "needed": True}
+    assert result.json == {"before": None, "after": None, "newest": HEAD, "advice": None, "needed": True}
     assert not (tmp_path / "new").exists()
 
 

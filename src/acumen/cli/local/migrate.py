@@ -1,6 +1,7 @@
 """`acumen migrate`: the database schema of this version, and a whole store from one database to another."""
 
 import time
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -44,8 +45,10 @@ def migrate(
     if source is None and target is None:
         if dry_run:
             raise BadInput("--dry-run goes with --from or --to; for the schema there is --check.")
-        change = migrate_database(settings, only_check=check)
+        change = migrate_database(settings, only_check=check, progress=partial(typer.echo, err=True))
         show(as_json, {**asdict(change), "needed": change.after != change.newest}, _sentence(change))
+        if change.advice:
+            typer.echo(f"Large scopes are searched in memory: {change.advice}.", err=True)
         return
     if check:
         raise BadInput("--check is about the schema; to copy a store there is --dry-run.")

@@ -111,6 +111,15 @@ class MemoryRows(Generic[M]):
         query = self._filtered(sa.select(self._id), criteria).where(standing).order_by(self._table.c.updated_at.desc())
         return [str(row[0]) for row in self._scope.all(query.limit(limit))]
 
+    def find_ids(self, criteria: Filter) -> set[str]:
+        """Of all that fit."""
+        return {str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), criteria))}
+
+    def exists_fitting(self, criteria: Filter, text_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+        """Whether the memory with the id of another table's row fits."""
+        mine = self._filtered(sa.select(sa.literal(1)).select_from(self._table), criteria)
+        return sa.exists(mine.where(self._id == sa.cast(text_id, self._id.type)))
+
     def get_facets(self, ids: Sequence[str]) -> dict[str, Facet]:
         """What search filters by, of the memories that exist; for a few ids many times faster than `find_facets`."""
         conn, org, query = self._scope.conn, self._scope.org, _facets_by_ids(self.mapping)
@@ -172,8 +181,10 @@ class MemoryRows(Generic[M]):
 
     def _filtered(self, query: sa.Select[Any], criteria: Filter) -> sa.Select[Any]:
         c = self._table.c
+        if "user_id" not in c and criteria.user_id:
+            return query.where(sa.false())  # of no user
         equal = {
-            "user_id": criteria.user_id,
+            "user_id": criteria.user_id if "user_id" in c else None,
             "source": criteria.source,
             "name": criteria.name,
             "request_id": criteria.request_id,

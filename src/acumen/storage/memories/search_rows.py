@@ -19,6 +19,8 @@ R = TypeVar("R")
 
 # A search that reads its scope again takes about as long as this many rows take to be numbered.
 FEW = 500
+# A sample is taken from so many places.
+STRETCHES = 20
 
 
 _LATEST = PlainStatement(
@@ -108,6 +110,33 @@ class SearchRows:
         query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
         return {row.entity_id: _row(row) for row in self._scope.all_in(query, c.entity_id, ids)}
 
+    def find_many(self, kind: str, ids: Sequence[str]) -> list[SearchRow]:
+        """The same in the order in which they were last written."""
+        c = search_rows.c
+        query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
+        rows = self._scope.all_in(query, c.entity_id, ids)
+        return [_row(row) for row in sorted(rows, key=lambda row: (row.seq, row.entity_id))]
+
+    def count(self, kind: str, user: str | None, most: int | None = None) -> int:
+        """Rows of a scope, up to `most`. Those that are gone count too: reading the index is enough."""
+        rows = self._scope.select(search_rows.c.seq).where(*_in_scope(kind, user)).limit(most).subquery()
+        return int(self._scope.first(sa.select(sa.func.count()).select_from(rows))[0])
+
+    def sample_terms(self, kind: str, user: str | None, size: int) -> list[str]:
+        """The terms of about so many rows of a scope, or of all: stretches of the order in which they were written."""
+        c, mine = search_rows.c, _in_scope(kind, user)
+        first, last = self._scope.first(
+            sa.select(sa.func.min(c.seq), sa.func.max(c.seq)).where(c.org_id == self._scope.org, *mine)
+        )
+        if first is None:
+            return []
+        query = self._scope.select(c.entity_id, c.terms).where(*mine, sa.not_(c.gone), c.seq >= sa.bindparam("start"))
+        stretch = query.order_by(c.seq).limit(size // STRETCHES)
+        starts = sorted({first + (last - first) * place // STRETCHES for place in range(STRETCHES)})
+        # Where few numbers are taken, stretches meet the same rows.
+        rows = {row.entity_id: row.terms for start in starts for row in self._scope.all(stretch, start=start)}
+        return list(rows.values())
+
     def find_changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> tuple[list[tuple[str, str, int]], bool]:
         """Rows of these kinds that changed after `seq`, in order: kind, id, number; and whether more follow.
 
@@ -190,6 +219,12 @@ class SearchRows:
     def _take(self, many: int) -> Sequence[int]:
         self.require_org_lock()
         return change_numbers.take(self._scope, many)
+
+
+def _in_scope(kind: str, user: str | None) -> list[sa.ColumnElement[bool]]:
+    """Of one user, or of all."""
+    c = search_rows.c
+    return [c.kind == kind, *([] if user is None else [c.user_id == user])]
 
 
 def _whole(page: list[R], number: Callable[[R], int]) -> list[R]:

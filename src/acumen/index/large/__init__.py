@@ -1,0 +1,1 @@
+"""Scopes that are too large for memory: the database finds candidates, and the same formulas score them."""

@@ -1,0 +1,126 @@
+"""The database finds the candidates of a scope: what is committed, what fits, and nothing that is gone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from acumen.model.ids import Kind, MemoryRef
+from acumen.model.memories.base import Status
+from acumen.model.memories.search import Filter, SearchRow
+from acumen.storage.memories.candidates.engine import QueryTerm, SearchScope
+from acumen.storage.store import OrgStore, Tx
+from tests.world import ADA, JUST_BECAUSE, a_profile
+
+only_postgres = pytest.mark.parametrize("database", ["postgres"], indirect=True, scope="session")
+pytestmark = only_postgres
+MODEL = "model-a"
+DIMS = 384
+MINE = SearchScope(Kind.PROFILE, ADA)
+ALL = SearchScope(Kind.PROFILE, None)
+
+
+def direction(number: int) -> np.ndarray:
+    return np.random.default_rng(number).standard_normal(DIMS).astype(np.float32)
+
+
+def row(user: str, words: str, *vectors: np.ndarray, model: str = MODEL) -> SearchRow:
+    stored = b"".join(vector.astype(np.float16).tobytes() for vector in vectors)
+    return SearchRow(Kind.PROFILE, "", user, words, "w2", stored or None, model)
+
+
+async def add(store: OrgStore, words: str, *vectors: np.ndarray, user: str = ADA, **more) -> str:
+    memory = a_profile(words, user=user, **more)
+    ref = await store.write(lambda tx: tx.memories.add(Kind.PROFILE, memory, row(user, words, *vectors), JUST_BECAUSE))
+    return ref.id
+
+
+async def by_vector(
+    store: OrgStore, vector: np.ndarray, scope: SearchScope = MINE, limit: int = 10, **criteria
+) -> Sequence[str]:
+    def read(tx: Tx) -> Sequence[str]:
+        assert tx.candidates is not None
+        return tx.candidates.find_by_vector(scope, Filter(**criteria), vector, MODEL, limit)
+
+    return await store.read(read)
+
+
+async def by_words(store: OrgStore, *words: str, scope: SearchScope = MINE, limit: int = 10, **criteria) -> set[str]:
+    def read(tx: Tx) -> set[str]:
+        assert tx.candidates is not None
+        terms = [QueryTerm(word, 1, 1.0) for word in words]
+        return set(tx.candidates.find_by_words(scope, Filter(**criteria), terms, limit).ids)
+
+    return await store.read(read)
+
+
+async def test_the_closest_come_first_and_a_row_counts_by_its_closest_passage(org_store: OrgStore):
+    near, far = direction(1) + 0.3 * direction(2), direction(3)
+    one = await add(org_store, "far", far)
+    two = await add(org_store, "two passages", far, near)
+    await add(org_store, "no vector")
+
+    assert list(await by_vector(org_store, direction(1))) == [two, one]
+
+
+async def test_words_find_rows_of_their_scope_only(org_store: OrgStore):
+    mine = await add(org_store, "zebra lunch")
+    bobs = await add(org_store, "zebra", user="bob")
+    await add(org_store, "it's 100% o'clock \\ zoo")
+
+    assert await by_words(org_store, "zebra") == {mine}
+    assert await by_words(org_store, "zebra", scope=ALL) == {mine, bobs}
+    assert len(await by_words(org_store, "it's", "\\", "100%")) == 1
+
+
+async def test_a_filter_is_applied_before_the_limit(org_store: OrgStore):
+    for _ in range(30):
+        await add(org_store, "zebra", direction(1), status=Status.ARCHIVED)
+    current = await add(org_store, "zebra", direction(2))
+
+    assert await by_words(org_store, "zebra", limit=1) == {current}
+    assert list(await by_vector(org_store, direction(1), limit=1)) == [current]
+
+
+async def test_what_was_changed_or_deleted_is_not_found_by_what_it_said(org_store: OrgStore):
+    changed = await add(org_store, "zebra", direction(1))
+    deleted = await add(org_store, "zebra", direction(1))
+
+    def change(tx: Tx) -> None:
+        ref = MemoryRef(Kind.PROFILE, changed)
+        before = tx.profiles.get(changed)
+        assert before is not None
+        tx.memories.update(ref, before, replace(before, content="lunch"), row(ADA, "lunch"), JUST_BECAUSE)
+        tx.memories.delete(Kind.PROFILE, [deleted], JUST_BECAUSE)
+
+    await org_store.write(change)
+
+    assert await by_words(org_store, "zebra") == set()
+    assert await by_words(org_store, "lunch") == {changed}
+    assert list(await by_vector(org_store, direction(1))) == []
+
+
+async def test_vectors_of_another_model_and_without_a_direction_are_not_compared(org_store: OrgStore):
+    await add(org_store, "nought", np.zeros(DIMS))
+    await add(org_store, "endless", np.full(DIMS, np.inf))
+    await org_store.write(
+        lambda tx: tx.memories.add(
+            Kind.PROFILE, a_profile("other"), row(ADA, "other", direction(1), model="model-b"), JUST_BECAUSE
+        )
+    )
+
+    assert list(await by_vector(org_store, direction(1))) == []
+
+
+async def test_a_stored_vector_is_compared_as_it_was_written(org_store: OrgStore):
+    """Postgres decodes the bytes itself."""
+    vector = np.concatenate([[-1e-7, 6e-8, 6.1e-5, 1.0, -0.5, 0.0], direction(4)[6:]]).astype(np.float16)
+    await add(org_store, "any", vector)
+
+    def read(tx: Tx) -> str:
+        query = "SELECT embedding FROM memory_vectors WHERE org_id = %s"
+        return str(tx.scope.conn.exec_driver_sql(query, (tx.scope.org,)).scalar_one())
+
+    stored = (await org_store.read(read)).strip("[]").split(",")
+    assert np.array_equal(np.array(stored, np.float16), vector)
