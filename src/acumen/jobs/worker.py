@@ -15,6 +15,7 @@ from acumen.model.ids import Millis, OrgId, now
 from acumen.model.jobs.events import Event
 from acumen.model.jobs.job import Job
 from acumen.settings import JobSettings as Settings
+from acumen.storage.jobs.jobs import Rotation
 from acumen.storage.store import Store
 from acumen.telemetry import logs
 
@@ -45,6 +46,7 @@ class Worker:
         self._now = clock
         self._traffic = traffic or Traffic()
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._rotation = Rotation()
         self._news = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
         self._in_hand: set[int] = set()
@@ -134,7 +136,10 @@ class Worker:
         if not announced and not await self._store.peek(lambda leases: leases.has_due()):
             return []
         until = self._lease_end()
-        return await self._store.lease(lambda leases: leases.claim(self._owner, until, most, self._settings.attempts))
+        self._rotation.trim()
+        return await self._store.lease(
+            lambda leases: leases.claim(self._owner, until, most, self._settings.attempts, self._rotation)
+        )
 
     async def _run_and_record(self, job: Job) -> None:
         """A job whose result cannot be stored is retried when its lease expires."""

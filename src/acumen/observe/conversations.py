@@ -39,7 +39,8 @@ def _store_all(tx: Tx, publications: Sequence[Publication]) -> list[bool]:
     """Publications of several callers in one transaction; returns for each whether it is new."""
     added = tx.conversations.add_all([(publication.request, publication.turns) for publication in publications])
     new = (publication for publication, is_new in zip(publications, added, strict=True) if is_new)
-    tx.jobs.add_all([(publication.event, publication.due_at) for publication in new])
+    for publication in new:
+        tx.jobs.add(publication.event, publication.due_at, len(publication))
     return added
 
 

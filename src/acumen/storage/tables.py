@@ -646,6 +646,9 @@ saved_views = _table(
 
 # --- jobs --------------------------------------------------------------------------------------------------------
 
+# Turns that were learned, by the minute.
+learned_turns = _table("learned_turns", _time("minute"), *_int("turns"))
+
 jobs = _numbered(
     "jobs",
     "job_id",
@@ -659,7 +662,15 @@ jobs = _numbered(
     *_text("lease_owner", null=True),
     *_time("lease_until", null=True),
     *_text("last_error", null=True),
+    # Whose it is, for fairness; empty: of the whole org.
+    sa.Column("user_id", sa.Text, nullable=False, server_default=sa.text("''")),
+    # 1: it waits and is due, so that a claim need not pass what is scheduled for later.
+    sa.Column("ready", sa.Integer, nullable=False, server_default=sa.text("0")),
+    # How many turns were published with it.
+    sa.Column("turns", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Index("ix_jobs_waiting_key", "waiting_key", unique=True),
-    sa.Index("ix_jobs_due", "state", "run_at"),
+    # Event and turns, so that the lag is read from the index alone.
+    sa.Index("ix_jobs_ready", "ready", "org_id", "user_id", "run_at", "event", "turns"),
+    sa.Index("ix_jobs_due", "state", "ready", "run_at"),
     sa.Index("ix_jobs_scope", "org_id", "event", "scope", "state"),
 )

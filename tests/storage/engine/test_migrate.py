@@ -57,6 +57,8 @@ def unreleased_store(empty_store: Store) -> Store:
 
 UNRELEASED = Path(__file__).parent / "schema_0010"
 RENAMED_TABLES = {"review_marks": "review_states", "aggregation_marks": "aggregation_bookmarks"}
+# What later versions added, with the value of rows that were there before.
+NEW_COLUMNS: dict[str, dict[str, Any]] = {"jobs": {"user_id": "", "ready": 0, "turns": 0}}
 RENAMED_COLUMNS = {"fact": "event", "watched_generation": "scanned_generation", "watched_seq": "scanned_seq"}
 
 
@@ -165,7 +167,11 @@ def test_a_database_of_the_last_unreleased_schema_is_upgraded_with_its_data(unre
     renamed = {RENAMED_TABLES.get(table, table): rows for table, rows in before.items()}
     assert _rows(unreleased_store, renamed) == {
         table: [
-            {RENAMED_COLUMNS.get(name, name): value for name, value in row.items() if name != "wishes"} for row in rows
+            {
+                **{RENAMED_COLUMNS.get(name, name): value for name, value in row.items() if name != "wishes"},
+                **NEW_COLUMNS.get(table, {}),
+            }
+            for row in rows
         ]
         for table, rows in renamed.items()
     }
@@ -205,6 +211,7 @@ def test_a_database_older_than_the_last_unreleased_schema_is_refused(unreleased_
 LANDED = {
     "0011_first_release.py": "ee20aa41ccfcdea4",
     "0012_standing_indexes.py": "c176dff5891f4bd9",
+    "0013_fair_jobs.py": "351990715c3d903e",
 }
 
 

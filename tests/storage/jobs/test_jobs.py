@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from acumen.model.ids import Millis, OrgId, RequestId, SessionId, UserId
-from acumen.model.jobs.events import GenerationAsked, Hour, Published, SessionEnded
+from acumen.model.jobs.events import GenerationAsked, Hour, Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
 from acumen.model.jobs.run import RunId
-from acumen.storage.jobs.jobs import LOSSES_PER_FAILURE
+from acumen.storage.jobs.jobs import LOSSES_PER_FAILURE, Rotation
 from acumen.storage.store import Store, Tx
 from tests.world import ORG, Clock
 
@@ -24,9 +24,9 @@ async def add(store: Store, fact=None, at: Millis | None = None, org: OrgId = OR
     await store.of(org).write(lambda tx: tx.jobs.add(fact or published(), at))
 
 
-async def claim(store: Store, clock: Clock, owner: str = "one", most: int = 10) -> list[Job]:
+async def claim(store: Store, clock: Clock, owner: str = "one", most: int = 10, rotation=None) -> list[Job]:
     until = Millis(clock() + LEASE_MS)
-    return await store.lease(lambda leases: leases.claim(owner, until, most, ATTEMPTS))
+    return await store.lease(lambda leases: leases.claim(owner, until, most, ATTEMPTS, rotation))
 
 
 async def jobs(store: Store, scope: str = "ada") -> list[tuple[JobState, int]]:
@@ -272,3 +272,59 @@ async def test_only_what_is_due_and_waits_is_overdue(store: Store, clock: Clock)
     await claim(store, clock)
 
     assert (before, waiting, await since()) == (None, due_at, None)
+
+
+async def test_an_orgs_and_a_users_backlog_do_not_hold_up_the_first_job_of_another(store: Store, clock: Clock):
+    """A user has many sessions to evaluate, and the org many users to learn from, all before the others came."""
+    earlier = Millis(clock() - 60_000)
+    for number in range(20):
+        await add(store, SessionQuiet(UserId("busy"), SessionId(f"s{number}")), earlier)
+        await add(store, published(f"user{number}"), earlier)
+    await add(store, published("last"))
+    await add(store, published("guest"), org=OrgId("other"))
+    rotation = Rotation()
+
+    order = [(await claim(store, clock, most=1, rotation=rotation))[0] for _ in range(23)]
+
+    places = [(job.org_id, job.payload["user_id"]) for job in order]
+    assert places.index(("other", "guest")) <= 1
+    assert places.index(("acme", "last")) <= 3
+    assert places.count(("acme", "busy")) <= 2
+
+
+async def test_what_is_scheduled_is_claimed_when_it_is_due_and_not_before(store: Store, clock: Clock):
+    await add(store, published("later"), Millis(clock() + 60_000))
+    early = await claim(store, clock)
+    waits = await store.peek(lambda leases: leases.has_due())
+    clock.forward(seconds=61)
+
+    assert (early, waits) == ([], False)
+    assert await store.peek(lambda leases: leases.has_due())
+    assert [job.scope for job in await claim(store, clock)] == ["later"]
+
+
+async def test_what_was_due_before_the_clock_was_set_back_is_claimed(store: Store, clock: Clock):
+    await add(store)
+    clock.forward(hours=-1)
+
+    assert [job.scope for job in await claim(store, clock)] == ["ada"]
+
+
+async def test_the_lag_is_the_turns_that_are_due_and_how_fast_they_are_learned(store: Store, clock: Clock):
+    first_at = clock()
+    for user, turns in (("ada", 3), ("ada", 2), ("bob", 5)):
+        await store.of(ORG).write(lambda tx, u=user, n=turns: tx.jobs.add(published(u), turns=n))
+    await store.of(ORG).write(lambda tx: tx.jobs.add(published("idle"), Millis(clock() + 60_000), turns=7))
+    clock.forward(seconds=30)
+    before = await store.of(ORG).read(lambda tx: tx.jobs.get_lag())
+    (job,) = await claim(store, clock, most=1)
+    await store.lease(lambda leases: leases.finish(job, "one"))
+    after = await store.of(ORG).read(lambda tx: tx.jobs.get_lag())
+    of_all = await store.peek(lambda leases: leases.get_lags())
+
+    assert (before.turns_waiting, before.turns_per_second, before.seconds_left) == (10, 0, None)
+    assert first_at <= before.oldest_at <= first_at + 5_000
+    assert after.turns_waiting == 5
+    assert 0 < after.turns_per_second <= 5
+    assert after.seconds_left == 5 / after.turns_per_second
+    assert {org: lag.turns_waiting for org, lag in of_all.items()} == {ORG: 5}

@@ -24,3 +24,4 @@ class Job(Struct, frozen=True):
     attempts: int
     run_at: Millis
     last_error: str | None = None
+    turns: int = 0  # published with it

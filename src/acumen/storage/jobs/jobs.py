@@ -6,19 +6,26 @@ from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct, field
 
 from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.jobs.events import Event, Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
+from acumen.model.jobs.lag import LearningLag
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.scope import OrgScope, value_of
+from acumen.storage.jobs.learning_rate import count_learned, expire_learned, learning_lag
 from acumen.storage.tables import jobs
 
 # A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
 LOSSES_PER_FAILURE = 20
 # As many are looked at when one is.
 MOST_LOST = 100
+# What was scheduled becomes ready in batches, so that no claim waits long for it.
+MOST_MADE_READY = 1_000
+# A worker forgets where it was in each org rather than grow without bound.
+MOST_ORGS_REMEMBERED = 10_000
 # Both read a user's turns, and must not read the same turns at once.
 ABOUT_A_USER = (Published.name, SessionEnded.name)
 
@@ -29,14 +36,18 @@ class JobQueue:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def add(self, event: Event, at: Millis | None = None) -> None:
-        """Folds into the waiting job of the same scope, which then runs at the earlier of the two times."""
-        self.add_all([(event, at)])
+    def add(self, event: Event, at: Millis | None = None, turns: int = 0) -> None:
+        """Folds into the waiting job of the same scope, which then runs at the earlier of the two times.
+
+        `at`: when it is due; None: now. `turns` are published with it. It is inserted when the transaction ends.
+        """
+        s = self._scope
+        ready = at is None or at <= s.at
+        s.new_jobs.append(s.stamp(_new_job(s.org, event, s.at if at is None else at, turns, ready=ready)))
 
     def add_all(self, caused: Sequence[tuple[Event, Millis | None]]) -> None:
-        """Each with the time at which it is due; None: now. They are inserted when the transaction ends."""
-        s = self._scope
-        s.new_jobs.extend(s.stamp(_new_job(s.org, event, s.at if at is None else at)) for event, at in caused)
+        for event, at in caused:
+            self.add(event, at)
 
     def write(self) -> None:
         """Inserts what was added. The last statement of a transaction: see the lock order in `scope.py`."""
@@ -69,9 +80,15 @@ class JobQueue:
     def overdue_since(self) -> Millis | None:
         """Since when the oldest that is due waits; None when none does."""
         c = jobs.c
-        due = self._scope.select(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
-        oldest = self._scope.first(due.order_by(c.run_at).limit(1))
-        return Millis(oldest.run_at) if oldest else None
+        return _oldest_due(self._scope.conn, self._scope.at, c.org_id == self._scope.org)
+
+    def get_lag(self) -> LearningLag:
+        """Of learning."""
+        s = self._scope
+        return learning_lag(s.conn, s.at, s.org).get(s.org, LearningLag())
+
+    def expire_learned(self) -> None:
+        expire_learned(self._scope.conn, self._scope.org, self._scope.at)
 
     def find_dead_letters(self, limit: int) -> list[Job]:
         c = jobs.c
@@ -102,6 +119,17 @@ class JobQueue:
         return self._scope.delete_in(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
 
 
+class Rotation(Struct):
+    """Whose turn it is: the org of which a job was claimed last, and in each org the user."""
+
+    org: str = ""
+    users: dict[str, str] = field(default_factory=dict)
+
+    def trim(self) -> None:
+        if len(self.users) > MOST_ORGS_REMEMBERED:
+            self.users.clear()
+
+
 class JobLeases:
     """All orgs' jobs, as a worker sees them."""
 
@@ -125,9 +153,11 @@ class JobLeases:
 
     def overdue_since(self) -> Millis | None:
         """Since when the oldest job that is due waits, of any org; None without a backlog."""
-        due = sa.select(sa.func.min(jobs.c.run_at)).where(jobs.c.state == JobState.WAITING, jobs.c.run_at <= self._at)
-        run_at = self._conn.execute(due).scalar()
-        return None if run_at is None else Millis(run_at)
+        return _oldest_due(self._conn, self._at)
+
+    def get_lags(self) -> dict[OrgId, LearningLag]:
+        """Of learning, by org."""
+        return learning_lag(self._conn, self._at)
 
     def next_at(self) -> Millis | None:
         """When the earliest waiting job wants to run."""
@@ -135,24 +165,55 @@ class JobLeases:
         run_at = self._conn.execute(query).scalar()
         return None if run_at is None else Millis(run_at)
 
-    def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
-        """Takes due jobs whose scope no other worker has leased."""
+    def claim(self, owner: str, until: Millis, most: int, attempts: int, rotation: Rotation | None = None) -> list[Job]:
+        """Takes due jobs whose scope no other worker has leased: of each org in turn, there of each user in turn."""
         self._recover_lost(attempts)
-        return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
+        self._make_ready()
+        rotation, claimed = rotation or Rotation(), list[Job]()
+        while len(claimed) < most and (row := self._next(rotation)):
+            claimed.append(self._lease(row, owner, until))
+        return claimed
+
+    def _make_ready(self) -> None:
+        due = _SCHEDULED_DUE.rows(self._conn, at=self._at, most=MOST_MADE_READY)
+        if due:
+            self._set([row["job_id"] for row in due], ready=1)
+
+    def _next(self, rotation: Rotation) -> Row | None:
+        """A job of the first org after the last one that has one to give; None: no org has."""
+        without: set[str] = set()
+        while (org := self._next_org(rotation.org)) is not None and org not in without:
+            rotation.org = org
+            row = self._free_job(org, rotation.users.get(org))
+            if row is not None:
+                rotation.users[org] = row["user_id"]
+                return row
+            without.add(org)
+            rotation.users.pop(org, None)
+        return None
+
+    def _next_org(self, last: str) -> str | None:
+        following = _NEXT_ORG.first(self._conn, last=last) or _NEXT_ORG.first(self._conn, last="")
+        return None if following is None else str(following[0])
+
+    def _free_job(self, org: str, last: str | None) -> Row | None:
+        """The oldest of the next user; of the first one again after the last."""
+        rows: Sequence[Row] = ()
+        if last is not None:
+            rows = _JOB_OF_NEXT_USER.rows(self._conn, org=org, last=last, most=1)
+        rows = rows or _JOB_OF_FIRST_USER.rows(self._conn, org=org, most=1)
+        return rows[0] if rows else None
 
     def claim_event(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
         """The job of this very event, if it is due and not leased."""
         this = {"org": org, "event": event.name, "scope": event.scope}
-        return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
+        free = _THIS_DUE.rows(self._conn, at=self._at, most=1, **this)
+        return [self._lease(row, owner, until) for row in free]
 
-    def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
-        """The first of the jobs that only one worker at a time may run."""
-        first: dict[object, Row] = {}
-        for row in due:
-            first.setdefault(_lane(row), {**row, "state": JobState.RUNNING, "attempts": row["attempts"] + 1})
-        leased = {"owner": owner, "until": until, "updated_at": self._at}
-        _LEASE.run(self._conn, [{"job": row["job_id"], **leased} for row in first.values()])
-        return [_job(SimpleNamespace(**row)) for row in first.values()]
+    def _lease(self, row: Row, owner: str, until: Millis) -> Job:
+        _LEASE.run(self._conn, [{"job": row["job_id"], "owner": owner, "until": until, "updated_at": self._at}])
+        leased = {**row, "state": JobState.RUNNING, "attempts": row["attempts"] + 1}
+        return _job(SimpleNamespace(**leased))
 
     def renew_leases(self, owner: str, ids: Sequence[int], until: Millis) -> None:
         """Only the named jobs: a job whose end could not be stored must run again."""
@@ -176,7 +237,8 @@ class JobLeases:
     def finish(self, job: Job, owner: str) -> None:
         """What died of the same scope is made good by it: a step does all there is to do."""
         done = {"org": job.org_id, "event": job.event, "scope": job.scope, "job": job.id, "owner": owner}
-        _FINISH.run(self._conn, [done])
+        if _FINISH.run(self._conn, [done]) and job.turns:
+            count_learned(self._conn, self._db, job.org_id, job.turns, self._at)
 
     def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
         """Back to waiting until `retry_at`; None dead-letters it."""
@@ -207,33 +269,52 @@ class JobLeases:
         same_job = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
         if same_job is None:
             waiting = {"state": JobState.WAITING, "waiting_key": key, "lease_owner": None}
-            self._set([job_id], **waiting, last_error=cause, run_at=at)
+            self._set([job_id], **waiting, last_error=cause, **self._due_at(at))
             return
         self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job_id))
-        self._set([same_job.job_id], attempts=job.attempts, last_error=cause, run_at=at)
+        turns = jobs.c.turns + job.turns
+        self._set([same_job.job_id], attempts=job.attempts, last_error=cause, turns=turns, **self._due_at(at))
+
+    def _due_at(self, at: Millis) -> dict[str, Any]:
+        return {"run_at": at, "ready": int(at <= self._at)}
 
     def _set(self, ids: Sequence[int], **values: Any) -> None:
         self._conn.execute(sa.update(jobs).where(jobs.c.job_id.in_(ids)).values(updated_at=self._at, **values))
 
 
-def _lane(row: Row) -> tuple[str, str, str]:
-    """What only one worker at a time may be at."""
-    return row["org_id"], "a user" if row["event"] in ABOUT_A_USER else row["event"], row["scope"]
+def _oldest_due(conn: sa.Connection, at: Millis, *where: sa.ColumnElement[bool]) -> Millis | None:
+    c = jobs.c
+    due = sa.select(sa.func.min(c.run_at)).where(c.state == JobState.WAITING, c.run_at <= at, *where)
+    # By the index: what is ready and what is scheduled are two ranges of it.
+    oldest = [conn.execute(due.where(c.ready == ready)).scalar() for ready in (1, 0)]
+    return min((Millis(run_at) for run_at in oldest if run_at is not None), default=None)
 
 
 def _is(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool]:
     return column.in_([sa.literal(str(value)) for value in values])
 
 
-def _due() -> sa.Select[Any]:
-    """What waits, is due, and is not in the way of what runs."""
+def _scheduled_due() -> sa.Select[Any]:
+    c = jobs.c
+    scheduled = sa.select(c.job_id).where(_is(c.state, JobState.WAITING), c.ready == sa.literal_column("0"))
+    return scheduled.where(c.run_at <= sa.bindparam("at")).order_by(c.run_at)
+
+
+def _ready() -> sa.Select[Any]:
+    """What is due, user after user. The clock is not asked again: set back, it would hold up what was due before."""
+    c = jobs.c
+    of_org = _free().where(c.ready == sa.literal_column("1"), c.org_id == sa.bindparam("org"))
+    return of_org.order_by(c.user_id, c.run_at)
+
+
+def _free() -> sa.Select[Any]:
+    """What waits and is not in the way of what runs."""
     c, running = jobs.c, jobs.alias("running").c
     busy = sa.exists().where(
         *(running.org_id == c.org_id, running.scope == c.scope, _is(running.state, JobState.RUNNING)),
         sa.or_(running.event == c.event, sa.and_(_is(running.event, *ABOUT_A_USER), _is(c.event, *ABOUT_A_USER))),
     )
-    due = sa.select(jobs).where(_is(c.state, JobState.WAITING), c.run_at <= sa.bindparam("at"), sa.not_(busy))
-    return due.order_by(c.run_at, c.job_id)
+    return sa.select(jobs).where(_is(c.state, JobState.WAITING), sa.not_(busy))
 
 
 def _lost() -> sa.Select[Any]:
@@ -249,11 +330,29 @@ def _held(query: sa.Select[Any]) -> CompiledSelect:
 
 # Asked for every job: built once.
 _ANY_DUE = PlainStatement(
-    sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists()))
+    sa.select(sa.literal_column("1")).where(
+        sa.or_(
+            _free().where(jobs.c.ready == sa.literal_column("1")).exists(),
+            _scheduled_due().order_by(None).exists(),
+            _lost().exists(),
+        )
+    )
 )
-_DUE, _LOST = _held(_due()), _held(_lost())
+_LOST, _SCHEDULED_DUE = _held(_lost()), _held(_scheduled_due())
+_JOB_OF_FIRST_USER = _held(_ready())
+_JOB_OF_NEXT_USER = _held(_ready().where(jobs.c.user_id > sa.bindparam("last")))
+_NEXT_ORG = PlainStatement(
+    sa.select(jobs.c.org_id)
+    .where(jobs.c.ready == sa.literal_column("1"), jobs.c.org_id > sa.bindparam("last"))
+    .order_by(jobs.c.org_id)
+    .limit(sa.literal_column("1"))
+)
 _THIS = {"org": jobs.c.org_id, "its_event": jobs.c.event, "its_scope": jobs.c.scope}
-_THIS_DUE = _held(_due().where(*(column == sa.bindparam(name) for name, column in _THIS.items())))
+_THIS_DUE = _held(
+    _free().where(
+        jobs.c.run_at <= sa.bindparam("at"), *(column == sa.bindparam(name) for name, column in _THIS.items())
+    )
+)
 _LEASE = PlainStatement(
     sa.update(jobs)
     .where(jobs.c.job_id == sa.bindparam("job"))
@@ -261,6 +360,7 @@ _LEASE = PlainStatement(
         state=sa.literal(str(JobState.RUNNING)),
         attempts=jobs.c.attempts + sa.literal_column("1"),
         waiting_key=sa.null(),
+        ready=sa.literal_column("0"),
         lease_owner=sa.bindparam("owner"),
         lease_until=sa.bindparam("until"),
         updated_at=sa.bindparam("its_updated_at"),
@@ -283,7 +383,12 @@ _FINISH = PlainStatement(
 def _fold_in(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     new = insert(jobs)
     earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
-    folded = {"run_at": earlier, "updated_at": new.excluded.updated_at}
+    folded = {
+        "run_at": earlier,
+        "ready": sa.case((jobs.c.ready == sa.literal_column("1"), jobs.c.ready), else_=new.excluded.ready),
+        "turns": jobs.c.turns + new.excluded.turns,
+        "updated_at": new.excluded.updated_at,
+    }
     return CompiledStatement(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
 
 
@@ -291,7 +396,7 @@ def _waiting_key(org: str, event: str, scope: str) -> str:
     return f"{org}\x1f{event}\x1f{scope}"
 
 
-def _new_job(org: OrgId, event: Event, run_at: Millis) -> dict[str, Any]:
+def _new_job(org: OrgId, event: Event, run_at: Millis, turns: int, *, ready: bool) -> dict[str, Any]:
     return {
         "waiting_key": _waiting_key(org, event.name, event.scope),
         "event": event.name,
@@ -300,6 +405,9 @@ def _new_job(org: OrgId, event: Event, run_at: Millis) -> dict[str, Any]:
         "state": JobState.WAITING,
         "attempts": 0,
         "run_at": run_at,
+        "user_id": getattr(event, "user_id", ""),
+        "ready": int(ready),
+        "turns": turns,
     }
 
 
