@@ -38,11 +38,14 @@ run: install ## Set up if needed, then serve on http://127.0.0.1:8061 (options: 
 
 test-install: install .venv/.test .venv/.browser ## Set up the tools of the tests: PostgreSQL, a browser, ruff, mypy
 
+# Assertions are rewritten once and not in every process, even where PYTHONDONTWRITEBYTECODE is set.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+
 test: test-install ## Run all tests, on both databases and all cores (a subset: ARGS=tests/recall)
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 fast: test-install ## Run the tests that need no server process, Postgres or browser: under two minutes
-	$(BIN)/python -m pytest -n auto --dist loadfile -q -m fast $(ARGS)
+	$(PYTEST) -n auto --dist loadfile -q -m fast $(ARGS)
 
 check: lint types contracts test ## All checks: ruff, mypy strict, import contracts, all tests
 

@@ -20,6 +20,8 @@ settings.register_profile("acumen", deadline=None, max_examples=40)
 settings.load_profile("acumen")
 
 
+TESTS = Path(__file__).parent
+
 # Files of few tests that take long. They come first: whoever works beside them does the rest meanwhile.
 LONG = (
     "faults/test_kill.py",
@@ -33,9 +35,12 @@ LONG = (
     "demo/test_player.py",
 )
 
-# The inner loop, `make fast`: without a server process, Postgres or a browser.
+# The inner loop, `make fast`: without a server process, Postgres or a browser, and few tests of more than 50 ms.
 FAST = ("model", "index", "llm", "learn", "recall", "review", "observe", "meter", "jobs", "client", "setup")
-NOT_FAST = ("test_python39.py", "test_observe.py", "test_wheels.py", "test_surroundings.py", "test_failures.py")
+NOT_FAST = (
+    *("test_python39.py", "test_observe.py", "test_wheels.py", "test_surroundings.py", "test_failures.py"),
+    *("test_gateway.py", "test_queue.py", "test_duplicate_scan.py", "test_alerts.py", "test_outcomes.py"),
+)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -43,13 +48,24 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Importing all modules takes longer than the fast tests do."""
+    return True if config.option.markexpr == "fast" and not _may_be_fast(collection_path) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get("/".join(item.path.parts[-2:]), len(LONG)))
     for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder in FAST and item.path.name not in NOT_FAST and "postgres" not in item.name:
+        if _may_be_fast(item.path) and "postgres" not in item.name:
             item.add_marker("fast")
+
+
+def _may_be_fast(path: Path) -> bool:
+    """A file with fast tests, or a folder in which there may be some."""
+    if path.is_relative_to(TESTS) and path != TESTS:
+        return path.relative_to(TESTS).parts[0] in FAST and path.name not in NOT_FAST
+    return path == TESTS
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

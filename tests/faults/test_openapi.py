@@ -11,6 +11,9 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
+from schemathesis.schemas import APIOperation, BaseSchema
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_headers_conformance,
@@ -24,6 +27,7 @@ from tests.faults.server import Server
 log = logging.getLogger(__name__)
 
 Case = schemathesis.Case[Any]
+Operation = APIOperation[Any, Any, Any, Any]
 
 # The configuration has so many fields that walking through the limits of each takes longer than all other operations.
 BY_CHANCE = schemathesis.Config.from_dict({"phases": {"coverage": {"enabled": False}}})
@@ -31,6 +35,15 @@ BY_CHANCE = schemathesis.Config.from_dict({"phases": {"coverage": {"enabled": Fa
 API = schemathesis.openapi.from_dict(document()).exclude(operation_id=["create_key", "set_config"])
 CONFIGURE = schemathesis.openapi.from_dict(document(), config=BY_CHANCE).include(operation_id="set_config")
 MAKE_KEYS = schemathesis.openapi.from_dict(document()).include(operation_id="create_key")
+
+
+def _operations(schema: BaseSchema) -> dict[str, Operation]:
+    # An invalid operation has no `ok`.
+    valid = [result.ok() for result in schema.get_all_operations()]  # type: ignore[union-attr]
+    return {operation.label: operation for operation in valid}
+
+
+OPERATIONS = _operations(API)
 
 CHECKS = [
     not_a_server_error,
@@ -84,19 +97,33 @@ def _calls(server: Server) -> Iterator[Calls]:
     log.info("%s examples: %s", made.answers.total(), dict(made.answers))
 
 
-@API.parametrize()
-@BOUNDED
-def test_the_answer_is_one_that_the_document_promises(case: Case, calls: Calls) -> None:
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_the_answer_is_one_that_the_document_promises(label: str, calls: Calls) -> None:
+    _try_all(OPERATIONS[label], calls)
+
+
+def test_configuring_answers_as_the_document_promises(calls: Calls) -> None:
+    for operation in _operations(CONFIGURE).values():
+        _try_all(operation, calls)
+
+
+def test_making_keys_answers_as_the_document_promises(calls_with_keys: Calls) -> None:
+    for operation in _operations(MAKE_KEYS).values():
+        _try_all(operation, calls_with_keys)
+
+
+def _try_all(operation: Operation, calls: Calls) -> None:
+    """Like `schema.parametrize()`, which works out all cases of all operations in every process that collects tests."""
+    test = build_operation_test(
+        config=operation.schema.config,
+        operation=operation,
+        test_func=_check,
+        given_kwargs={},
+        feedback=FeedbackSources(),
+        explicit_settings=BOUNDED,
+    )
+    test(calls=calls)
+
+
+def _check(case: Case, calls: Calls) -> None:
     calls.check(case)
-
-
-@CONFIGURE.parametrize()
-@BOUNDED
-def test_configuring_answers_as_the_document_promises(case: Case, calls: Calls) -> None:
-    calls.check(case)
-
-
-@MAKE_KEYS.parametrize()
-@BOUNDED
-def test_making_keys_answers_as_the_document_promises(case: Case, calls_with_keys: Calls) -> None:
-    calls_with_keys.check(case)

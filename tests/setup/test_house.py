@@ -5,8 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 SRC = Path(__file__).parents[2] / "src"
-TREES = {path: ast.parse(path.read_text()) for path in sorted(SRC.rglob("*.py"))}
 
 MAX_SHARED_CLASS_NAMES = 0.02
 MAX_VAGUE_BINDINGS = 0.01
@@ -16,10 +17,18 @@ VAGUE = frozenset("one other some told said heard seen found asked wanted given 
 EDGES = ("acumen/api", "acumen/web", "acumen/cli")
 
 
-def test_a_class_name_is_defined_in_one_module():
+Trees = dict[Path, ast.Module]
+
+
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    return {path: ast.parse(path.read_text()) for path in sorted(SRC.rglob("*.py"))}
+
+
+def test_a_class_name_is_defined_in_one_module(trees: Trees):
     """The errors of the client have the names of the server's, on purpose."""
     modules = defaultdict(set)
-    for path, tree in TREES.items():
+    for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 modules[node.name].add(path)
@@ -29,8 +38,8 @@ def test_a_class_name_is_defined_in_one_module():
     assert len(shared) / len(modules) <= MAX_SHARED_CLASS_NAMES, sorted(shared)
 
 
-def test_variables_and_parameters_have_names():
-    bindings = Counter(name in VAGUE for tree in TREES.values() for name in _bindings(tree))
+def test_variables_and_parameters_have_names(trees: Trees):
+    bindings = Counter(name in VAGUE for tree in trees.values() for name in _bindings(tree))
 
     assert bindings[True] / bindings.total() <= MAX_VAGUE_BINDINGS
 
@@ -43,14 +52,14 @@ def _bindings(tree: ast.AST) -> Iterator[str]:
             yield node.id
 
 
-def test_no_folder_has_too_many_modules():
-    widths = Counter(map(_folder, TREES))
+def test_no_folder_has_too_many_modules(trees: Trees):
+    widths = Counter(map(_folder, trees))
 
     assert {folder: width for folder, width in widths.items() if width > MAX_MODULES} == {}
 
 
-def test_edges_import_no_storage():
-    importers = [path for path, tree in TREES.items() if _folder(path).startswith(EDGES) and _uses_storage(tree)]
+def test_edges_import_no_storage(trees: Trees):
+    importers = [path for path, tree in trees.items() if _folder(path).startswith(EDGES) and _uses_storage(tree)]
 
     assert importers == []
 
