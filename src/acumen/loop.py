@@ -9,7 +9,8 @@ Recorded operations propose lessons that a person approves: `Failed` from a grou
 that failed and then succeeded in a session, `Worked` from a call that succeeds repeatedly.
 
 People start runs: `GenerationAsked` rebuilds memories, `RegenerationAsked` evaluates sessions again, `AggregationAsked`
-shares lessons. `Hour` does the housekeeping, `Minutes` checks for problems, `Alerted` delivers an alert.
+shares lessons. `Hour` does the housekeeping, `Minutes` checks for problems, `Alerted` delivers an alert,
+`Erased` removes the bytes of erased rows.
 """
 
 import asyncio
@@ -28,6 +29,7 @@ from acumen.model.jobs.events import (
     AggregationAsked,
     Alerted,
     Ended,
+    Erased,
     Event,
     Failed,
     GenerationAsked,
@@ -46,7 +48,7 @@ from acumen.model.jobs.job import Job
 from acumen.observe import operations
 from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
-from acumen.review import duplicate_scan
+from acumen.review import duplicate_scan, scrub
 from acumen.review.operations import alerts, webhook
 from acumen.telemetry import traces
 
@@ -82,6 +84,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
     Minutes: (alerts.check,),
     Alerted: (webhook.deliver,),
     ReviewOpened: (duplicate_scan.scan,),
+    Erased: (scrub.carry_on,),
     Hour: (
         memories.expire,
         usage.expire,

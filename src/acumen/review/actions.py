@@ -14,6 +14,7 @@ from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
 from acumen.model.review.action import UNREVIEWED, Action, ActionId, ActionItem, ActionKind, ActionRequest, ReviewState
+from acumen.review import scrub
 from acumen.review.audit_log import changed_item, fresh_action
 from acumen.review.plan import check, plan
 from acumen.review.sharing import share
@@ -244,6 +245,7 @@ def _apply(
             if planned.state is not None:
                 tx.review_states.upsert(item.ref, planned.state, item.user_id)
         if request.doing is ActionKind.DELETE:
+            scrub.schedule(tx)
             for kind in Kind:
                 tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
     if created:

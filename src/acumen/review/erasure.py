@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
@@ -10,8 +11,9 @@ from acumen.model.ids import InteractionId, RequestId, SessionId, UserId
 from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.search import TURN, Filter
 from acumen.model.metering.evaluation import SessionKey, items_of
-from acumen.model.operations.operation import OperationFilter
-from acumen.review.operations.purge import remove
+from acumen.model.operations.operation import Operation, OperationFilter
+from acumen.review import scrub
+from acumen.review.operations.purge import remove_of_sessions
 from acumen.storage.store import Tx
 
 
@@ -23,6 +25,7 @@ async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
             raise NotFound(f"User {user!r} has no interaction {turn}.")
         tx.search_rows.mark_deleted(TURN, {str(turn): user})
         tx.injections.erase_turns({user: [turn]})
+        scrub.schedule(tx)
         _forget_evaluations(tx, sessions)
 
     await deps.store.write(store)
@@ -45,6 +48,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
         ids = tx.conversations.find_request_ids(session)
         if not tx.sessions.delete(session) and not ids:
             raise NotFound(f"There is no session {session!r}.")
+        remove_of_sessions(tx, tx.operations.find(OperationFilter(session_id=session), None), [session])
         return _delete_requests(tx, ids)
 
     return await deps.store.write(store)
@@ -52,6 +56,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
 
 async def delete_all_turns(deps: Deps) -> int:
     def store(tx: Tx) -> int:
+        scrub.schedule(tx)
         gone = tx.conversations.delete_all()
         tx.evaluations.delete_all()
         tx.injections.erase_all_turns()
@@ -62,6 +67,7 @@ async def delete_all_turns(deps: Deps) -> int:
 
 
 def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
+    scrub.schedule(tx)
     turns = tx.conversations.find_by_requests(ids)
     sessions = _held_sessions(tx, ids)
     tx.search_rows.mark_deleted(TURN, {str(turn.id): turn.user_id for turn in turns})
@@ -92,6 +98,7 @@ class Erased(Struct, frozen=True):
 
     counts: dict[str, int]
     ids: dict[str, list[str]]
+    scrub_pending: bool = False  # a reader still needs their bytes; a job removes them
 
 
 async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None = None) -> Erased:
@@ -102,7 +109,11 @@ async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None
         if also is not None:
             also(tx)
         request_ids, session_ids = tx.conversations.find_ids_of_user(user)
+        operations = _operations(tx, user, request_ids, session_ids)
         ids = tx.erasure.find_ids(user, request_ids, session_ids)
+        if operations:
+            ids["operations"] = sorted(operation.id for operation in operations)
+        scrub.schedule(tx, scrub.AGAIN_MS)
         owned = Filter(user_id=user, statuses=None)
         counts = {
             "session_outcomes": tx.sessions.count_outcomes(user),
@@ -111,7 +122,7 @@ async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None
             "profiles": tx.profiles.delete(list(tx.profiles.find_owners(owned))),
             "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.find_owners(owned))),
             **tx.conversations.delete_user(user),
-            "operations": remove(tx, tx.operations.find(OperationFilter(user_id=user), None)).operations,
+            "operations": remove_of_sessions(tx, operations, {*session_ids, *_sessions(operations)}).operations,
             "lineage": tx.lineage.delete_user(user),
             "conflicts": tx.conflicts.delete_user(user),
             **tx.evaluations.delete_user(user),
@@ -124,5 +135,14 @@ async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None
         return Erased(counts, ids)
 
     erased = await deps.store.write(store)
-    await deps.store.scrub()
-    return erased
+    return replace(erased, scrub_pending=not await scrub.scrub_now(deps))
+
+
+def _operations(tx: Tx, user: UserId, request_ids: Sequence[str], session_ids: Sequence[str]) -> list[Operation]:
+    """The user's, and those of their sessions and requests that do not say whose they are."""
+    theirs = tx.operations.find(OperationFilter(user_id=user), None)
+    return [*theirs, *tx.operations.find_anonymous({*session_ids, *_sessions(theirs)}, request_ids)]
+
+
+def _sessions(operations: Sequence[Operation]) -> set[str]:
+    return {operation.session_id for operation in operations if operation.session_id}

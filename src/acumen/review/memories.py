@@ -11,6 +11,7 @@ from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import Filter
 from acumen.model.review.action import ActionKind, ActionRequest, Target
+from acumen.review import scrub
 from acumen.review.actions import confirm
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.memory_rows import row_id
@@ -75,6 +76,7 @@ async def delete(
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
             tx.sources.delete_lessons([PlaybookId(number) for memory_id in owned if (number := row_id(memory_id))])
+        scrub.schedule(tx)
         return tx.memories.delete(kind, owned, DELETED)
 
     return await deps.store.write(store)
@@ -97,6 +99,7 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None
             also(tx)
         if Kind.AGENT_PLAYBOOK in kinds:
             tx.clusters.delete_all()
+        scrub.schedule(tx)
         return sum(tx.memories.delete_all(kind, DELETED) for kind in kinds)
 
     return await deps.store.write(store)

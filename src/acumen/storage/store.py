@@ -1,6 +1,5 @@
 """Transactions. A transaction is a plain function handed to the store, so none can be open while a model is asked."""
 
-import asyncio
 from collections.abc import Callable, Sequence, Sized
 from functools import cached_property
 from typing import Any, TypeVar
@@ -202,9 +201,9 @@ class OrgStore:
             answer: T = await batcher.add(item)
         return answer
 
-    async def scrub(self) -> None:
-        """Not only the rows but the bytes of what was erased are gone, as far as that is ours to do."""
-        await asyncio.get_running_loop().run_in_executor(None, self._database.scrub)
+    async def scrub(self) -> bool:
+        """Whether the bytes of what was erased are gone too, as far as that is ours to do."""
+        return await self._database.scrub()
 
     def _tx(self, conn: sa.Connection, org_lock: OrgLock) -> Tx:
         return Tx(OrgScope(conn, self._database, self.org, self._clock(), org_lock))

@@ -79,10 +79,13 @@ class ClearUserDataRequest(RequestModel):
 class ClearUserDataResponse(Done):
     """A receipt: numbers and ids of what was erased, by kind. Shared lessons lose what came from the user:
     `rewritten_agent_playbooks` are worded from the other users' lessons, `retired_agent_playbooks` are emptied.
+    `scrub_pending`: the rows are gone, but a reader of the database, such as a backup, still needs their bytes; the
+    server overwrites them as soon as it can.
     """
 
     deleted_counts: dict[str, int] = Field(default_factory=dict)
     deleted_ids: dict[str, list[str]] = Field(default_factory=dict)
     rewritten_agent_playbooks: list[int] = Field(default_factory=list)
     retired_agent_playbooks: list[int] = Field(default_factory=list)
+    scrub_pending: bool = False
     message: Optional[str] = None

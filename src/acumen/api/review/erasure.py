@@ -10,12 +10,14 @@ from acumen.learn.share.erase_from_shared import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.plural import counted
 from acumen.review import erasure, memories, memory_queries
+from acumen.review.erasure import Erased
 from acumen_client.calls import Calls
 from acumen_client.wire import erasure as wire
 from acumen_client.wire.shapes import Nothing
 
 # More often than this shared lessons are not changed under our hands by chance.
 OVERTAKEN = 5
+SCRUB_PENDING = "scrub pending: a reader of the database needs the bytes; they are overwritten when it has ended"
 
 
 @answers(Calls.delete_profile)
@@ -138,8 +140,14 @@ async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wir
         deleted_ids=erased.ids,
         rewritten_agent_playbooks=list(unshared.rewritten),
         retired_agent_playbooks=list(unshared.retired),
-        message=f"Deleted {counted(sum(erased.counts.values()), 'item')}",
+        scrub_pending=erased.scrub_pending,
+        message=_message(erased),
     )
+
+
+def _message(erased: Erased) -> str:
+    deleted = f"Deleted {counted(sum(erased.counts.values()), 'item')}"
+    return f"{deleted}; {SCRUB_PENDING}" if erased.scrub_pending else deleted
 
 
 T = TypeVar("T")

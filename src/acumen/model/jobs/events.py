@@ -8,6 +8,9 @@ from msgspec.structs import asdict
 from acumen.model.ids import RequestId, SessionId, UserId
 from acumen.model.jobs.run import RunId
 
+# Between the parts of a scope.
+SEPARATOR = "\x1f"
+
 
 class Event(Struct, frozen=True):
     """Events of one name and scope coalesce into one job: a step reads the state of the data, not the event."""
@@ -77,7 +80,7 @@ class Recovered(Event, frozen=True):
 
     @property
     def scope(self) -> str:
-        return f"{self.session_id}\x1f{self.source}\x1f{self.endpoint}"
+        return SEPARATOR.join((self.session_id, self.source, self.endpoint))
 
 
 class Ended(Event, frozen=True):
@@ -147,6 +150,16 @@ class Alerted(Event, frozen=True):
 
     name: ClassVar[str] = "alerted"
     delivery_id: str
+
+
+class Erased(Event, frozen=True):
+    """Rows were erased; their bytes are still in the files of the database."""
+
+    name: ClassVar[str] = "erased"
+
+    @property
+    def scope(self) -> str:
+        return "bytes"
 
 
 class LessonsGrew(Event, frozen=True):

@@ -1,6 +1,6 @@
 """Purge operations, and everything that was derived from them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from acumen.model.operations.failure import LEAST_SESSIONS, WORTH_ANALYSING
 from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
+from acumen.review import scrub
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
@@ -41,8 +42,13 @@ class Purged(Struct, frozen=True):
 async def purge(query: OperationFilter, deps: Deps) -> Purged:
     """Operations, their counts, groups without other members, and analyses and lessons without other evidence."""
     total = Purged()
+
+    def remove_batch(tx: Tx) -> Purged:
+        scrub.schedule(tx)
+        return remove(tx, tx.operations.find(query, AT_ONCE))
+
     while True:
-        batch = await deps.store.write(lambda tx: remove(tx, tx.operations.find(query, AT_ONCE)))
+        batch = await deps.store.write(remove_batch)
         total += batch
         if batch.operations < AT_ONCE:
             return total
@@ -60,9 +66,20 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
     tx.operations.delete(gone)
     tx.hourly_counts.subtract(gone)
     empty = tx.failures.recount(by_group)
+    tx.alerts.reword(empty, PURGED_TEXT)
     for name in by_group.keys() - set(empty):
         _reword(tx, name, by_group[name])
     return Purged(len(gone), len(empty)) + _purge_lessons(tx, gone, roots, empty)
+
+
+def remove_of_sessions(tx: Tx, gone: Sequence[Operation], sessions: Collection[str]) -> Purged:
+    """These operations, and the ids of the sessions that are left without any."""
+    purged = remove(tx, gone)
+    over = set(sessions) - tx.operations.filter_sessions(sessions, OperationFilter())
+    tx.failures.erase_sessions(over)
+    tx.proposals.erase_scopes(over)
+    tx.jobs.delete_sessions(over)
+    return purged
 
 
 def _reword(tx: Tx, group_id: str, gone: Sequence[Operation]) -> None:
@@ -71,6 +88,7 @@ def _reword(tx: Tx, group_id: str, gone: Sequence[Operation]) -> None:
     left = tx.operations.find(OperationFilter(group_ids=(group_id,)), COMPARED)
     if repeats_verbatim(group.template, _words(gone), _words(left)):
         tx.failures.set_template(group_id, PURGED_TEXT)
+        tx.alerts.reword([group_id], PURGED_TEXT)
 
 
 # --- lessons -------------------------------------------------------------------------------------------------------

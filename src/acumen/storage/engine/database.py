@@ -76,8 +76,11 @@ class Database(Protocol):
         """For a statement over all memories: without statistics it is planned as if it were over many, not over one."""
         ...
 
-    def scrub(self) -> None:
-        """Make the bytes of erased rows go too, as far as that is ours to do; waits for the disk."""
+    async def scrub(self) -> bool:
+        """Make the bytes of erased rows go too, as far as that is ours to do; waits for the disk.
+
+        False when a reader still needs them: then they are there until a later call.
+        """
         ...
 
     def size_bytes(self, conn: sa.Connection) -> int: ...

@@ -23,6 +23,7 @@ class _Waiting(Struct):
     fn: Callable[[sa.Connection], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
+    in_transaction: bool = True
 
 
 class _Outcome(Struct):
@@ -46,10 +47,17 @@ class GroupCommit:
 
     async def write(self, fn: Callable[[sa.Connection], T]) -> T:
         """Returns after COMMIT."""
+        return await self._run(fn, in_transaction=True)
+
+    async def between_writes(self, fn: Callable[[sa.Connection], T]) -> T:
+        """On the writer's connection while no transaction is open."""
+        return await self._run(fn, in_transaction=False)
+
+    async def _run(self, fn: Callable[[sa.Connection], T], *, in_transaction: bool) -> T:
         if self._waiting >= self._most_waiting:
             raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(fn, loop, loop.create_future())
+        waiting = _Waiting(fn, loop, loop.create_future(), in_transaction)
         self._waiting += 1
         try:
             self._queue.put(waiting)
@@ -72,7 +80,9 @@ class GroupCommit:
         while open_for_more:
             batch, open_for_more = self._gather()
             if batch:
-                _settle(self._commit(batch))
+                writes = [waiting for waiting in batch if waiting.in_transaction]
+                _settle(self._commit(writes) if writes else [])
+                _settle([self._run_alone(waiting) for waiting in batch if not waiting.in_transaction])
         self._drop_connection()
         self._turns.close()
 
@@ -99,6 +109,15 @@ class GroupCommit:
             # The commit itself failed: no write is stored, so all callers get the error.
             self._drop_connection()
             return [_Outcome(waiting, error=translated(wrong)) for waiting in batch]
+
+    def _run_alone(self, waiting: _Waiting) -> _Outcome:
+        try:
+            conn = self._conn = self._conn or self._engine.connect()
+            with self._turns:
+                return _Outcome(waiting, value=waiting.fn(conn))
+        except Exception as wrong:  # noqa: BLE001 - as above
+            self._drop_connection()
+            return _Outcome(waiting, error=translated(wrong))
 
     def _drop_connection(self) -> None:
         """The next write begins on a connection that has seen no failure."""

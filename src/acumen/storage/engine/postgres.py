@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +27,12 @@ SESSIONS = "acumen 2"
 TRIES = 3
 DEADLOCK, SERIALIZATION = "40P01", "40001"
 DISK_FULL = "53100"
+# Requests end within a second; a reader that does not is a backup, or a person.
+READERS_WAIT_SECONDS = 1.0
+_OLDER_READERS = sa.text(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+    "AND backend_xmin IS NOT NULL AND xact_start < :began LIMIT 1"
+)
 # Sorted by the number that is locked, not by the text, since two texts may have the same number.
 _LOCK = """
     SELECT pg_advisory_xact_lock(number) FROM (
@@ -42,6 +49,17 @@ def _tell_indexes() -> None:
 
 
 _tell_indexes()
+
+
+def _outlives_readers(conn: sa.Connection) -> bool:
+    """Whether all that read before this moment have ended; VACUUM keeps the rows that they may see."""
+    began = conn.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
+    give_up_at = time.monotonic() + READERS_WAIT_SECONDS
+    while conn.execute(_OLDER_READERS, {"began": began}).first() is not None:
+        if time.monotonic() > give_up_at:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 class Postgres:
@@ -120,10 +138,15 @@ class Postgres:
         yield
         conn.execute(sa.text("SET LOCAL enable_nestloop = on"))
 
-    def scrub(self) -> None:
+    async def scrub(self) -> bool:
         """Gives the room of erased rows free to be overwritten; the server's own log and backups are its owner's."""
+        return await asyncio.get_running_loop().run_in_executor(None, self._vacuum)
+
+    def _vacuum(self) -> bool:
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            clear = _outlives_readers(conn)
             conn.execute(sa.text(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}"))
+            return clear
 
     def size_bytes(self, conn: sa.Connection) -> int:
         return int(conn.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())

@@ -1,6 +1,7 @@
 """SQLite: one file, one writer thread with group commit, and threads that read meanwhile."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,14 +13,19 @@ import sqlalchemy as sa
 from pysqlite3 import dbapi2
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from acumen.errors import AcumenError
 from acumen.storage.engine.database import Fits
 from acumen.storage.engine.group_commit import GroupCommit
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
 from acumen.storage.engine.write_turns import WriteTurns
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 READERS = 4
+# How long a write waits for the writers of other processes.
+BUSY_SECONDS = 10
+SCRUB_WAITS_MS = 250
 COMMON_PRAGMAS = (
     "journal_mode=WAL",
     # Pages that change in every commit are carried from the log to the file once in 16 MB, not in 4.
@@ -95,11 +101,13 @@ class Sqlite:
         """It has no statistics to be misled by."""
         return nullcontext()
 
-    def scrub(self) -> None:
-        """In the file, `secure_delete` has overwritten what was erased; here the log of writes is emptied."""
-        with self._writing.connect() as conn:
-            raw: Any = conn.connection.dbapi_connection
-            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    async def scrub(self) -> bool:
+        """`secure_delete` overwrites what is erased; that reaches the file, and the log is emptied, by a checkpoint."""
+        try:
+            return await self._writer.between_writes(_empty_log)
+        except AcumenError as problem:
+            log.warning("the log of writes cannot be emptied yet: %s", problem)
+            return False
 
     def size_bytes(self, conn: sa.Connection) -> int:
         pages, size = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
@@ -150,13 +158,24 @@ class Sqlite:
         self._idle.append(conn)
 
 
+def _empty_log(conn: sa.Connection) -> bool:
+    """False while a reader of any process needs an older state. Writers wait meanwhile, so it does not wait long."""
+    raw: Any = conn.connection.dbapi_connection
+    raw.execute(f"PRAGMA busy_timeout={SCRUB_WAITS_MS}")
+    try:
+        busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+    return not busy
+
+
 def exclusive_engine(path: Path) -> sa.Engine:
     """Its one connection reads, and no other process can open the file meanwhile; "locked" where one has."""
     return _engine(path, begin="BEGIN", pragmas=("query_only=ON",), first=("locking_mode=EXCLUSIVE",), patience=1)
 
 
 def _engine(
-    path: Path, begin: str, pragmas: tuple[str, ...], *, first: tuple[str, ...] = (), patience: int = 10
+    path: Path, begin: str, pragmas: tuple[str, ...], *, first: tuple[str, ...] = (), patience: int = BUSY_SECONDS
 ) -> sa.Engine:
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=str(path)),

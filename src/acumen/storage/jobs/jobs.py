@@ -1,6 +1,6 @@
 """JobQueue, as rows: written with the data that causes them, leased by workers of any process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from msgspec import Struct, field
 
 from acumen.model.ids import Millis, OrgId, UserId
-from acumen.model.jobs.events import Event, Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.events import SEPARATOR, Event, Published, Recovered, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
 from acumen.model.jobs.lag import LearningLag
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.scope import OrgScope, value_of
+from acumen.storage.engine.scope import OrgScope, in_batches, value_of
 from acumen.storage.jobs.learning_rate import count_learned, expire_learned, learning_lag
 from acumen.storage.tables import jobs
 
@@ -112,6 +112,13 @@ class JobQueue:
                 sa.and_(jobs.c.event == SessionQuiet.name, of_sessions),
             )
         )
+
+    def delete_sessions(self, sessions: Collection[str]) -> int:
+        """What was to be learned from recoveries in these sessions."""
+        c = jobs.c
+        scopes = self._scope.all(self._scope.select(c.scope).where(c.event == Recovered.name))
+        theirs = [row.scope for row in scopes if row.scope.partition(SEPARATOR)[0] in sessions]
+        return sum(self._delete(c.event == Recovered.name, c.scope.in_(batch)) for batch in in_batches(theirs))
 
     def _delete(self, *where: sa.ColumnElement[bool]) -> int:
         """Never waits: rows that a worker holds are skipped."""

@@ -1,5 +1,6 @@
 """AlertLog and what was sent about them, as rows."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ from acumen.model.ids import Millis, fresh_id
 from acumen.model.operations.alert import Alert, AlertKind, Delivery, DeliveryState, Problem
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import alerts, deliveries
+
+# It is opened and closed once.
+MOST_MESSAGES = 2
 
 
 class AlertLog:
@@ -35,6 +39,15 @@ class AlertLog:
         still = [c.closed_at.is_(None)] if only_open else []
         query = self._scope.select(alerts).where(*still).order_by(c.created_at.desc(), c.alert_id)
         return [_alert(row) for row in self._scope.all(query.limit(limit))]
+
+    def reword(self, subjects: Sequence[str], said: str) -> None:
+        """Of the alerts about these subjects, and of the messages about them."""
+        c = alerts.c
+        ids = [row.alert_id for row in self._scope.all_in(self._scope.select(c.alert_id), c.subject, subjects)]
+        self._scope.update(alerts, c.alert_id.in_(ids), said=said)
+        for sent in self.find_deliveries(len(ids) * MOST_MESSAGES, ids):
+            body = json.dumps({**json.loads(sent.body), "said": said})
+            self._scope.update(deliveries, deliveries.c.delivery_id == sent.id, body=body)
 
     # --- what was sent ---------------------------------------------------------------------------------------------
 

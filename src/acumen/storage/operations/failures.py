@@ -1,7 +1,7 @@
 """Groups of failures, as rows: the index that grouping uses, and the counts of each."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -158,6 +158,10 @@ class Failures:
         first = k.group_id == sa.literal("grp_").concat(sa.func.substr(k.key, 1, 24))
         self._scope.delete(failure_keys, k.updated_at < before, ~first)
         return len(ids)
+
+    def erase_sessions(self, sessions: Collection[str]) -> int:
+        """Which failures they had; how many sessions had it stays with the groups."""
+        return self._scope.delete_in(failure_sessions.c.session_id, sessions)
 
     def set_template(self, group_id: str, template: str) -> None:
         self._scope.update(failure_groups, failure_groups.c.group_id == group_id, template=template)

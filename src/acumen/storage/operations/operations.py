@@ -99,6 +99,14 @@ class Operations:
         order = (c.created_at, c.op_id) if oldest_first else (c.created_at.desc(), c.op_id.desc())
         return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
 
+    def find_anonymous(self, sessions: Collection[str], requests: Collection[str]) -> list[Operation]:
+        """Operations of these sessions and requests that do not say whose they are."""
+        c = operations.c
+        query = self._scope.select(c.op_id).where(c.user_id.is_(None))
+        rows = self._scope.all_in(query, c.session_id, sessions) + self._scope.all_in(query, c.request_id, requests)
+        ids = sorted({row.op_id for row in rows})
+        return [found for batch in in_batches(ids) for found in self.find(OperationFilter(ids=tuple(batch)), None)]
+
     def find_after(self, at: Millis, op_id: str, criteria: OperationFilter, limit: int) -> list[Operation]:
         """Operations that came after the one named, oldest first: how a tail is followed and an export paged."""
         c = operations.c

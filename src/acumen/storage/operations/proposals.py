@@ -1,7 +1,7 @@
 """What was concluded from operations, and the lessons that it suggests, as rows."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from acumen.model.ids import Millis
 from acumen.model.memories.base import Origin
 from acumen.model.operations.proposal import About, Analysis, AnalysisState, Proposal
-from acumen.storage.engine.scope import OrgScope, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import analyses, proposals
 
 _LATEST = 10_000
@@ -102,6 +102,15 @@ class Proposals:
         for row in self._scope.all(query):
             left = [scope for scope in row.scopes if scope not in sessions]
             self._scope.update(analyses, c.analysis_id == row.analysis_id, scopes=left)
+
+    def erase_scopes(self, sessions: Collection[str]) -> None:
+        """The ids of these sessions, wherever they were evidence."""
+        for batch in in_batches(sorted(sessions)):
+            for table, key in ((analyses, analyses.c.analysis_id), (proposals, proposals.c.key)):
+                rests = self._scope.db.json_contains_any(table.c.scopes, batch)
+                for row in self._scope.all(self._scope.select(key, table.c.scopes).where(rests)):
+                    left = [scope for scope in row.scopes if scope not in sessions]
+                    self._scope.update(table, key == row[0], scopes=left)
 
     def delete(self, key: str) -> None:
         self._scope.delete(proposals, proposals.c.key == key)
