@@ -225,7 +225,7 @@ class Calls:
         "update_agent_playbook_status", REVIEWER, "Approve or reject an agent playbook."
     )(memories.UpdatePlaybookStatusRequest, memories.UpdatedResponse)
     delete_profile = delete(
-        "delete_profile", REVIEWER, "Delete a profile, or the profiles of a user that match a query."
+        "delete_profile", REVIEWER, "Delete a profile, or (role admin) the profiles of a user that match a query."
     )(erasure.DeleteUserProfileRequest, erasure.DeletedResponse)
     delete_interaction = delete("delete_interaction", REVIEWER, "Delete a turn.")(
         erasure.DeleteUserInteractionRequest, erasure.DeletedResponse
@@ -242,16 +242,16 @@ class Calls:
     delete_user_playbook = delete("delete_user_playbook", REVIEWER, "Delete a user playbook.")(
         erasure.DeleteUserPlaybookRequest, erasure.DeletedResponse
     )
-    delete_requests = delete("delete_requests_by_ids", REVIEWER, "Delete several requests with their turns.")(
+    delete_requests = delete("delete_requests_by_ids", ADMIN, "Delete several requests with their turns.")(
         erasure.DeleteRequestsByIdsRequest, erasure.BulkDeleteResponse
     )
-    delete_profiles = delete("delete_profiles_by_ids", REVIEWER, "Delete several profiles.")(
+    delete_profiles = delete("delete_profiles_by_ids", ADMIN, "Delete several profiles.")(
         erasure.DeleteProfilesByIdsRequest, erasure.BulkDeleteResponse
     )
-    delete_agent_playbooks = delete("delete_agent_playbooks_by_ids", REVIEWER, "Delete several agent playbooks.")(
+    delete_agent_playbooks = delete("delete_agent_playbooks_by_ids", ADMIN, "Delete several agent playbooks.")(
         erasure.DeleteAgentPlaybooksByIdsRequest, erasure.BulkDeleteResponse
     )
-    delete_user_playbooks = delete("delete_user_playbooks_by_ids", REVIEWER, "Delete several user playbooks.")(
+    delete_user_playbooks = delete("delete_user_playbooks_by_ids", ADMIN, "Delete several user playbooks.")(
         erasure.DeleteUserPlaybooksByIdsRequest, erasure.BulkDeleteResponse
     )
     delete_all_interactions = delete("delete_all_interactions", ADMIN, "Delete every request and turn.")(

@@ -14,7 +14,7 @@ from tools.reference.endpoints import LEGACY, of_verb
 from tools.reference.scenario import BY_NAME
 from tools.reference.shapes import definition
 
-NAMES = ["cli.md", "endpoints.md", "sdk.md"]
+NAMES = ["cli.md", "endpoints.md", "roles.md", "sdk.md"]
 VERBS = ["learn", "meter", "observe", "operate", "recall", "review"]
 
 

@@ -455,7 +455,7 @@ async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows
 
     for action_id in reversed(done):
         if action_id:
-            await undo_action.undo(ActionId(action_id), "a test", deps)
+            await undo_action.undo_by(ActionId(action_id), "a test", deps)
 
     after = await org.rows()
     assert without_versions(after["profiles"]) == without_versions(before["profiles"])

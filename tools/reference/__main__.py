@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tools.reference import client, commands, endpoints
+from tools.reference import client, commands, endpoints, roles
 from tools.reference.scenario import play
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -12,7 +12,12 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 def pages() -> dict[Path, str]:
     """The text of every generated page."""
     examples = play()
-    texts = {"endpoints.md": endpoints.contents(), "cli.md": commands.page(), "sdk.md": client.page()}
+    texts = {
+        "endpoints.md": endpoints.contents(),
+        "cli.md": commands.page(),
+        "sdk.md": client.page(),
+        "roles.md": roles.page(),
+    }
     verbs = {f"endpoints/{verb}.md": endpoints.verb_page(verb, examples) for verb in endpoints.VERBS}
     return {FOLDER / name: re.sub(r"\n{3,}", "\n\n", text).strip() + "\n" for name, text in (texts | verbs).items()}
 

@@ -19,8 +19,9 @@ from acumen.api.observe import conversations, operations, verdicts  # noqa: F401
 from acumen.api.recall import experiments, search  # noqa: F401
 from acumen.api.review import alerts, changes, erasure, failures, memories, proposals, queue  # noqa: F401
 from acumen.app import App
-from acumen.auth.authenticator import Caller, KeyAuthenticator, require
+from acumen.auth.authenticator import Caller, KeyAuthenticator
 from acumen.auth.headers import request_id_of
+from acumen.auth.roles import Permission, permit
 from acumen.errors import BadInput
 from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG
@@ -42,11 +43,14 @@ def routes(app: App, keys: KeyAuthenticator) -> list[Route]:
 def _route(
     endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: KeyAuthenticator, legacy: LegacyRoute | None = None
 ) -> Route:
+    path, name = (legacy.path, legacy.name) if legacy else (endpoint.path, endpoint.name)
+    permission = permit(endpoint.method, path, endpoint.role, endpoint.summary)
+
     async def answer(request: Request) -> Response:
         request_id = request_id_of(request.scope)
         try:
             with app.traffic.caller():
-                caller = await _caller(endpoint, keys, request)
+                caller = await _caller(permission, keys, request)
                 body = await _parse(endpoint, app, request, legacy)
                 deps = app.deps(caller.org, OrgConfig()) if caller is ANONYMOUS else await app.deps_for(caller.org)
                 answer_model = await handler(body, Call(app, keys, caller, deps))
@@ -54,15 +58,14 @@ def _route(
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, unknown ones are logged
             return error_reply.reply(error, request_id)
 
-    path, name = (legacy.path, legacy.name) if legacy else (endpoint.path, endpoint.name)
     return Route(path, answer, methods=[endpoint.method], name=name)
 
 
-async def _caller(endpoint: Endpoint[..., Any], keys: KeyAuthenticator, request: Request) -> Caller:
-    if endpoint.role is Role.PUBLIC:
+async def _caller(permission: Permission, keys: KeyAuthenticator, request: Request) -> Caller:
+    if permission.role is Role.PUBLIC:
         return ANONYMOUS
     caller = await keys.identify(request.scope)
-    require(caller, endpoint.role)
+    permission.require(caller.role)
     return caller
 
 

@@ -10,8 +10,9 @@ from starlette.routing import Route
 from acumen import __version__
 from acumen.api import error_reply
 from acumen.app import App
-from acumen.auth.authenticator import KeyAuthenticator, require
+from acumen.auth.authenticator import KeyAuthenticator
 from acumen.auth.headers import Scope, bearer_of, request_id_of
+from acumen.auth.roles import Permission, permit
 from acumen.errors import NotAllowed
 from acumen.meter import server_totals, system_status
 from acumen.meter.server_totals import ServerTotals
@@ -24,9 +25,13 @@ PATH = "/metrics"
 
 
 def route(app: App, keys: KeyAuthenticator) -> Route:
+    permission = permit(
+        "GET", PATH, Role.READER, "Read the figures of the whole server (keys of the local organization)."
+    )
+
     async def answer(request: Request) -> Response:
         try:
-            await _admit(request.scope, app, keys)
+            await _admit(request.scope, app, keys, permission)
             text = await asyncio.to_thread(exposition.render, await families(app))
             return Response(text, headers={"Content-Type": exposition.CONTENT_TYPE})
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, unknown ones are logged
@@ -35,13 +40,13 @@ def route(app: App, keys: KeyAuthenticator) -> Route:
     return Route(PATH, answer, methods=["GET"], name="metrics")
 
 
-async def _admit(scope: Scope, app: App, keys: KeyAuthenticator) -> None:
+async def _admit(scope: Scope, app: App, keys: KeyAuthenticator, permission: Permission) -> None:
     """The figures are of the whole server, so a key of just any organization does not open them."""
     token, sent = app.settings.telemetry.metrics_token, bearer_of(scope)
     if token and sent and hmac.compare_digest(token.encode(), sent.encode()):
         return
     caller = await keys.identify(scope)
-    require(caller, Role.READER)
+    permission.require(caller.role)
     if caller.org != LOCAL_ORG:
         raise NotAllowed(
             "Metrics are of the whole server: use a key of the local organization, or telemetry.metrics_token."

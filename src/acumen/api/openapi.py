@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from acumen import __version__
 from acumen.api.legacy.routes import LEGACY_ROUTES, LegacyRoute
 from acumen.api.meanings import MEANINGS
+from acumen.auth.roles import permit
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
@@ -147,6 +148,9 @@ async def _docs(_request: Request) -> Response:
 
 
 def routes() -> list[BaseRoute]:
+    permit("GET", "/openapi.json", Role.PUBLIC, "Read the API description.")
+    permit("GET", "/docs", Role.PUBLIC, "Browse the API description.")
+    permit("GET", "/static", Role.PUBLIC, "Load the files of `/docs`.")
     return [
         Route("/openapi.json", _openapi),
         Route("/docs", _docs),

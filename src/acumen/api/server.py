@@ -35,14 +35,17 @@ def web_app(app: App, keys: KeyAuthenticator | None = None) -> ASGIApp:
         yield
         await app.stop()
 
-    authenticator = keys or KeyAuthenticator(app.store, app.open_org)
-    routes = [*edge.routes(app, authenticator), *traces.routes(app, authenticator), metrics.route(app, authenticator)]
+    routes = api_routes(app, keys or KeyAuthenticator(app.store, app.open_org))
     web = Starlette(
         routes=[*routes, *openapi.routes()],
         lifespan=lifespan,
         exception_handlers={HTTPException: _unrouted},
     )
     return DirectRouter(routes, SecurityHeaders(web))
+
+
+def api_routes(app: App, keys: KeyAuthenticator) -> list[Route]:
+    return [*edge.routes(app, keys), *traces.routes(app, keys), metrics.route(app, keys)]
 
 
 class SecurityHeaders:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from acumen.auth.headers import Scope, bearer_of, headers_of
-from acumen.errors import NotAllowed, NotAuthenticated, NotFound
+from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.account import ApiKey
 from acumen.model.ids import LOCAL_ORG, Millis, OrgId, fresh_id, now
 from acumen.storage.accounts.api_keys import any_exist, by_id, by_secret, hashed
@@ -124,11 +124,6 @@ def _holder(key: ApiKey | None) -> Caller:
     if key is None or not key.valid_at(now()):
         raise NotAuthenticated("This key is unknown, expired or revoked.")
     return Caller(key.org_id, Role(key.role), key.name, key.id)
-
-
-def require(caller: Caller, needed: Role) -> None:
-    if not caller.role.allows(needed):
-        raise NotAllowed(f"This needs a key with role {needed} or higher; yours is {caller.role}.")
 
 
 def is_local(scope: Scope) -> bool:

@@ -20,7 +20,7 @@ from acumen.model.metering.evaluation import SessionKey
 from acumen.model.review.action import Action, ActionId, ActionKind
 from acumen.review.actions import search_rows
 from acumen.review.audit_log import changed_item, fresh_action
-from acumen.review.undo_action import undo as undo_action
+from acumen.review.undo_action import undo_by
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
@@ -310,7 +310,7 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
     """
     event, memory, action = await deps.store.read(lambda tx: _undoable(tx, change_id))
     if action is not None:
-        undone = await undo_action(action.id, actor, deps)
+        undone = await undo_by(action.id, actor, deps)
         return Undone(undone, await get(change_id, deps))
     at, ref = deps.now(), _ref(event)
     earlier = _earlier(event, memory, at)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from acumen.auth.authenticator import Caller
+from acumen.auth.roles import UNDO_SETTINGS
 from acumen.deps import Deps
 from acumen.errors import Conflict, NotFound
 from acumen.model.ids import Kind, MemoryRef
@@ -17,7 +19,15 @@ from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 
-async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
+async def undo(action_id: ActionId, caller: Caller, deps: Deps) -> Action:
+    """Like `undo_by`; what an admin has configured only an admin undoes."""
+    action = await deps.store.read(lambda tx: tx.actions.get(action_id))
+    if action is not None and thresholds.CHANGED in action.params:
+        UNDO_SETTINGS.require(caller.role)
+    return await undo_by(action_id, caller.actor, deps)
+
+
+async def undo_by(action_id: ActionId, actor: str, deps: Deps) -> Action:
     """Conflict, naming the memories, when one was changed again since."""
     at = deps.now()
     action, before = await deps.store.read(lambda tx: _undoable(tx, action_id))

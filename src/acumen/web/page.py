@@ -15,6 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from acumen import __version__
 from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator
+from acumen.auth.roles import Permission, permit
 from acumen.deps import Deps
 from acumen.web import words
 from acumen.web.form import Form
@@ -123,7 +124,7 @@ Handler = Callable[[Visit], Awaitable[Response]]
 class Page(Struct, frozen=True):
     path: str
     method: str
-    role: Role
+    permission: Permission
     handler: Handler
 
 
@@ -134,7 +135,13 @@ def page(path: str, role: Role = Role.READER, method: str = "GET") -> Callable[[
     """Registers a page with the least role that may see it."""
 
     def register(handler: Handler) -> Handler:
-        PAGES.append(Page(path, method, role, handler))
+        PAGES.append(Page(path, method, permit(method, f"{ROOT}{path}", role, _described(method, handler)), handler))
         return handler
 
     return register
+
+
+def _described(method: str, handler: Handler) -> str:
+    """For the role table: the page, and for a form what it does."""
+    name = handler.__module__.rpartition(".")[2].replace("_", " ").capitalize()
+    return f"{name}." if method == "GET" else f"{name}: {handler.__name__.replace('_', ' ')}."

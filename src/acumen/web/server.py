@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, ExceptionHandler
 
 import acumen.web.pages  # noqa: F401 - registers the pages
 from acumen.app import App
-from acumen.auth.authenticator import Caller, KeyAuthenticator, require
+from acumen.auth.authenticator import Caller, KeyAuthenticator
 from acumen.auth.headers import request_id_of
+from acumen.auth.roles import permit
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.http_errors import HttpError, http_error
 from acumen.model.config import OrgConfig
@@ -45,10 +46,11 @@ NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 def site(app: App, keys: KeyAuthenticator) -> ASGIApp:
     sessions = Sessions(app.settings.web)
     unrouted = _unrouted(app, keys, sessions)
-    return Starlette(routes=_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
+    return Starlette(routes=site_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
 
 
-def _routes(app: App, keys: KeyAuthenticator, sessions: Sessions) -> list[Route]:
+def site_routes(app: App, keys: KeyAuthenticator, sessions: Sessions) -> list[Route]:
+    permit("GET", f"{ROOT}/static/{{name:path}}", Role.PUBLIC, "Load styles and scripts.")
     pages = [_route(page, app, keys, sessions) for page in PAGES]
     return [Route(f"{ROOT}/static/{{name:path}}", _asset), *pages]
 
@@ -70,9 +72,9 @@ def _route(page: Page, app: App, keys: KeyAuthenticator, sessions: Sessions) -> 
 async def _visit(page: Page, app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request) -> Visit:
     at = app.deps(LOCAL_ORG, OrgConfig()).now()
     caller, session = NOBODY, "none"
-    if page.role is not Role.PUBLIC:
+    if page.permission.role is not Role.PUBLIC:
         caller, session = await visitor(request.scope, sessions, keys, at)
-        require(caller, page.role)
+        page.permission.require(caller.role)
     deps = await app.deps_for(caller.org)
     visit = Visit(app, keys, sessions, deps, caller, request, sessions.csrf_token(session))
     if page.method == "GET":

@@ -13,8 +13,9 @@ from starlette.routing import Route
 
 from acumen.api import body, error_reply
 from acumen.app import App
-from acumen.auth.authenticator import KeyAuthenticator, require
+from acumen.auth.authenticator import KeyAuthenticator
 from acumen.auth.headers import headers_of, request_id_of
+from acumen.auth.roles import permit
 from acumen.deps import Deps
 from acumen.errors import BadInput, WrongMediaType
 from acumen.model.operations.operation import Stored
@@ -29,12 +30,14 @@ AT_ONCE = 1_000
 
 
 def routes(app: App, keys: KeyAuthenticator) -> list[Route]:
+    permission = permit("POST", PATH, Role.AGENT, "Record traces by OTLP.")
+
     async def export(request: Request) -> Response:
         request_id = request_id_of(request.scope)
         try:
             with app.traffic.caller():
                 caller = await keys.identify(request.scope)
-                require(caller, Role.AGENT)
+                permission.require(caller.role)
                 kind, spans = await _spans(request, app)
                 rejected = await _store(spans, await app.deps_for(caller.org))
                 app.wake_worker()

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from acumen.api.call import Call, answers
+from acumen.auth.roles import DELETE_MATCHES
 from acumen.jobs.retry_on_conflict import retry_on_conflict
 from acumen.learn.share import erase_from_shared
 from acumen.learn.share.erase_from_shared import SharedErasure
@@ -26,6 +27,7 @@ async def delete_profile(request: wire.DeleteUserProfileRequest, call: Call) -> 
     if request.profile_id.strip():
         await memories.delete_one(MemoryRef(Kind.PROFILE, request.profile_id.strip()), call.deps, user=owner)
         return _deleted()
+    DELETE_MATCHES.require(call.caller.role)
     ids = await memory_queries.profiles_containing(request.search_query, owner, call.deps)
     return _deleted(await memories.delete(Kind.PROFILE, ids, call.deps, user=owner))
 

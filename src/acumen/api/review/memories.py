@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook
 from acumen.auth.authenticator import Caller
+from acumen.auth.roles import DECIDE_NEW_LESSON
 from acumen.errors import BadInput, NotAllowed
 from acumen.learn.share import aggregate
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
@@ -20,7 +21,7 @@ from acumen.review import memories, memory_queries
 from acumen.review.operations import proposals
 from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
-from acumen_client.wire.shapes import NEVER, Nothing, PlaybookStatus, Role
+from acumen_client.wire.shapes import NEVER, Nothing, PlaybookStatus
 
 # Digits that always fit a 64-bit number.
 LONGEST_ID = 19
@@ -161,7 +162,7 @@ async def add_agent_playbooks(request: wire.AddAgentPlaybookRequest, call: Call)
 def _require_reviewer_to_decide(new: Sequence[wire.NewAgentPlaybook], caller: Caller) -> None:
     """An approved lesson reaches every user's context, so an agent may only suggest one."""
     decided = {playbook.playbook_status for playbook in new} - {PlaybookStatus.PENDING}
-    if decided and not caller.role.allows(Role.REVIEWER):
+    if decided and not caller.role.allows(DECIDE_NEW_LESSON.role):
         raise NotAllowed(
             f"A key with the role {caller.role} adds shared lessons as pending only, not as {min(decided)}: send "
             'playbook_status "pending" or leave it out; a key with the role reviewer then approves the lesson.'

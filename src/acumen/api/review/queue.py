@@ -5,6 +5,7 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
+from acumen.auth.roles import DELETE_SEVERAL
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.memories.memory import searchable, title
@@ -90,6 +91,8 @@ def _candidate(candidate: Candidate) -> wire.MemoryReviewCandidate:
 @answers(Calls.review_memories)
 async def review_memories(request: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
     action_request = _action_request(request, call)
+    if action_request.doing is ActionKind.DELETE and len(action_request.targets) > 1:
+        DELETE_SEVERAL.require(call.caller.role)
     # What is dismissed are the numbers of this moment, so they are made ready first.
     flagged: actions.Flagged = {}
     if action_request.doing is ActionKind.DISMISS:
@@ -125,7 +128,7 @@ def _changes(changes: wire.MemoryChanges | None) -> dict[str, Any]:
 
 @answers(Calls.undo_review)
 async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    done = await undo_action.undo(ActionId(request.action_id), call.caller.actor, call.deps)
+    done = await undo_action.undo(ActionId(request.action_id), call.caller, call.deps)
     call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
     return _response(done, dry_run=False)
 

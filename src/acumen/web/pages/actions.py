@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from acumen.auth.roles import DELETE_SEVERAL
 from acumen.errors import BadInput
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
@@ -105,8 +106,8 @@ async def confirm(visit: Visit) -> Response:
 
 
 @page("/actions/{id}/undo", Role.REVIEWER, "POST")
-async def undo_page(visit: Visit) -> Response:
-    return done(visit, await undo_action.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
+async def undo(visit: Visit) -> Response:
+    return done(visit, await undo_action.undo(ActionId(visit.path_id), visit.caller, visit.deps))
 
 
 def done(visit: Visit, action: Action) -> Response:
@@ -139,8 +140,8 @@ def _request(visit: Visit, kind: ActionKind, targets: Sequence[Target]) -> Actio
     days = visit.form.get("days", str(SNOOZE_DAYS[0]))
     if days not in {str(choice) for choice in SNOOZE_DAYS}:
         raise BadInput("Snooze for 7, 30 or 90 days.")
-    if kind is ActionKind.DELETE and len(targets) > 1 and not visit.caller.role.allows(Role.ADMIN):
-        raise BadInput("Deleting several memories at once requires an admin key.")
+    if kind is ActionKind.DELETE and len(targets) > 1:
+        DELETE_SEVERAL.require(visit.caller.role)
     successor = _successor(visit) or (targets[0].ref.id if kind is ActionKind.MERGE else None)
     return ActionRequest(
         doing=kind,
