@@ -257,6 +257,12 @@ def test_what_is_to_be_done_every_time_is_a_rule_for_that_situation():
     assert (note.kind, note.lesson.trigger) == (Kind.USER_PLAYBOOK, "When I write German")
 
 
+def test_a_correction_that_denies_twice_is_kept_without_its_denials():
+    (note,) = notes("Ship it.", "agent: Pushing to main now.", "No! I told you, open a pull request instead.")
+
+    assert (note.kind, note.lesson.content) == (Kind.USER_PLAYBOOK, "Open a pull request instead.")
+
+
 def test_a_bare_no_before_the_sentence_makes_it_a_correction():
     (_, note) = notes(
         "I prefer short answers. Deploy the service.",

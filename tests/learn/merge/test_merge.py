@@ -100,6 +100,7 @@ IN_CONFLICT = [
     ("Our port is 8080.", "Our port is 9090 on staging."),
     ("My manager is Lena.", "My manager is Paul's wife."),
     ("Our CI is GitHub Actions.", "We migrated from GitHub Actions to Buildkite."),
+    ("My daughter Leo is allergic to peanuts.", "My daughter is called Lea, not Leo."),
 ]
 
 

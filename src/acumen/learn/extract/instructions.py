@@ -121,8 +121,8 @@ def rule(sentence: str, *, after_agent: bool) -> Rule | None:
     """None unless the sentence sets a lasting rule or corrects the agent's last turn."""
     text = " ".join(sentence.split())
     low = text.lower().replace("’", "'")
-    denied = _DENIES.match(low) if after_agent else None
-    start = _skip(low, denied.end() if denied else 0, _POLITE)
+    denial = _skip(low, 0, _DENIES) if after_agent else 0  # "No, I told you, …" denies twice
+    start = _skip(low, denial, _POLITE)
     if text.endswith("?") and re.search(r"\byou\s+(?:please\s+)?$", low[:start]):  # "Can you stop …?" asks for it
         text, low = text.rstrip("? "), low.rstrip("? ")
     if len(text) > MAX_LENGTH or text.endswith("?"):
@@ -130,7 +130,7 @@ def rule(sentence: str, *, after_agent: bool) -> Rule | None:
     body, words = text[start:], low[_skip(low, start, _POLITE, _FOR_A_TIME) :]
     if not body or _NO_OBJECT.match(words) or _ONE_OFF.search(words):
         return None
-    if denied and (_DIRECTS.match(words) or _INSTEAD.search(words)) and content_words(words):
+    if denial and (_DIRECTS.match(words) or _INSTEAD.search(words)) and content_words(words):
         return Rule(_sentence(body), _situation(body), correction=True)
     if _is_rule(words, text[len(text) - len(words) :]):
         lasting = _OPENS_LASTING.match(low, start)

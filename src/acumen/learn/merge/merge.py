@@ -25,7 +25,7 @@ from acumen.storage.memories.lineage import Because
 
 # Two sentences of which one denies what the other says share more than this much of their words.
 DENIAL_OVERLAP = 0.59
-# A memory that a correction replaces says little apart from what is replaced: at most this many other words.
+# A memory that a retraction ends says little apart from what is retracted: at most this many other words.
 OTHER_WORDS = 6
 
 
@@ -230,7 +230,7 @@ def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
     others = earlier.words.stems - old.stems
     if _retracts(note):
         return len(others) <= OTHER_WORDS
-    return len(others) <= OTHER_WORDS and (not others or not others.isdisjoint(entry.words.stems))
+    return others <= entry.words.stems  # else what it says besides would be lost: "My daughter Leo is allergic to nuts."
 
 
 def _possible_contradiction(note: Note, entry: Entry, earlier: Entry) -> bool:
