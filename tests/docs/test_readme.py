@@ -61,9 +61,15 @@ def test_the_demo_prints_what_the_readme_shows_of_it(
     with pytest.raises(SystemExit):
         main(["demo", "--data", str(tmp_path / "demo")])
 
-    printed = iter(_undated(capsys.readouterr().out).splitlines())
-    missing = [line for line in _undated(sample[1]).splitlines() if line not in printed]  # in this order
+    printed = iter(_same_everywhere(capsys.readouterr().out))
+    missing = [line for line in _same_everywhere(sample[1]) if line not in printed]  # in this order
     assert missing == []
+
+
+def _same_everywhere(output: str) -> list[str]:
+    """Without quoted turns and token counts, for vectors differ a little by processor, and without ages."""
+    lines = re.sub(r"\d+ (?=tokens of context)|(?<=last changed )\d+", "", _undated(output)).splitlines()
+    return [line for line in lines if not re.match(r" +(?:DATE$|\[t\] )", line)]
 
 
 def _undated(context: str) -> str:

@@ -124,7 +124,7 @@ async def _recall(r: Recorder) -> None:
     handle = re.findall(r"\[(m\d+)\]", found["context"])[0]
     await r.call("search_profiles", query="short answers", user_id="ada", top_k=1)
     await r.call("search_user_playbooks", query="deploy", user_id="ada", top_k=1)
-    await r.call("search_interactions", query="standup", user_id="ada", top_k=1)
+    await r.call("search_interactions", query="standup at 9:30", user_id="ada", top_k=1)
     await r.call("cite", user_id="ada", session_id="ses-5", citations=[{"real_id": handle}])
     shadowed = {"role": "assistant", "content": "Use us-east-1.", "shadow_content": "Use us-west-2."}
     question, correction = ({"role": "user", "content": text} for text in ("Which region?", "No, use us-west-2."))

@@ -185,6 +185,7 @@ async def test_while_servers_of_the_first_version_are_connected_changes_are_coun
         still = await store.of(ORG).read(lambda tx: tx.search_rows.get_version().seq)
         assert await texts(store, index) == ["counted"]
 
+    await _disconnected(settings, "acumen")
     change_numbers.stop_counting(store.database)
     await write(store, "by transaction")
 
@@ -216,3 +217,14 @@ def _set_counted(store: Store) -> None:
     with store.database.engine().begin() as conn:
         assert conn.execute(sa.select(orgs.c.search_seq)).scalar_one() == BY_TRANSACTION
         conn.execute(sa.update(orgs).values(search_seq=0))
+
+
+async def _disconnected(settings: Settings, name: str) -> None:
+    """A connection that was closed is listed for a moment longer."""
+    listed = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+    with psycopg.connect(settings.database_url, application_name="watcher", autocommit=True) as conn:
+        for _ in range(200):
+            if conn.execute(listed, [name]).fetchone() == (0,):
+                return
+            await asyncio.sleep(0.05)
+    raise AssertionError(f"still connected: {name}")

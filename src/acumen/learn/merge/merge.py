@@ -230,7 +230,8 @@ def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
     others = earlier.words.stems - old.stems
     if _retracts(note):
         return len(others) <= OTHER_WORDS
-    return others <= entry.words.stems  # else what it says besides would be lost: "My daughter Leo is allergic to nuts."
+    # Else what it says besides would be lost: "My daughter Leo is allergic to peanuts."
+    return others <= entry.words.stems
 
 
 def _possible_contradiction(note: Note, entry: Entry, earlier: Entry) -> bool:
