@@ -53,10 +53,10 @@ async def test_every_route_is_answered_to_the_roles_of_its_row_and_to_no_other(o
     async with httpx.AsyncClient(base_url=HERE, transport=site) as http:
         (token,) = re.findall(r'name="token" value="(\w+)"', (await http.get(f"{ROOT}/login")).text)
     callers: dict[Role, str | None] = {Role.PUBLIC: None}
-    locals_: dict[Role, str | None] = {Role.PUBLIC: None}
+    of_server: dict[Role, str | None] = {Role.PUBLIC: None}
     for role in ROLES:
         callers[role] = (await join(org.app, role, org.id)).key
-        locals_[role] = (await join(org.app, role, LOCAL_ORG)).key
+        of_server[role] = (await join(org.app, role, LOCAL_ORG)).key
 
     async def answered(method: str, path: str, key: str | None) -> bool:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -69,9 +69,8 @@ async def test_every_route_is_answered_to_the_roles_of_its_row_and_to_no_other(o
     wrong = []
     for method, path in routes_of(org):
         needed = ROUTES[f"{method} {path}"].role
-        allowed = [
-            role for role, key in (locals_ if path == METRICS else callers).items() if await answered(method, path, key)
-        ]
+        holders = of_server if path == METRICS else callers
+        allowed = [role for role, key in holders.items() if await answered(method, path, key)]
         # The login form answers a missing key with its own 401.
         if allowed != [role for role in callers if role.allows(needed)] and path != f"{ROOT}/login":
             wrong.append((method, path, needed, allowed))

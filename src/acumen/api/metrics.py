@@ -25,9 +25,7 @@ PATH = "/metrics"
 
 
 def route(app: App, keys: KeyAuthenticator) -> Route:
-    permission = permit(
-        "GET", PATH, Role.READER, "Read the figures of the whole server (keys of the local organization)."
-    )
+    permission = permit("GET", PATH, Role.READER, "Read the figures of the server, by a key of the local org.")
 
     async def answer(request: Request) -> Response:
         try:
