@@ -133,7 +133,8 @@ async def _recall(r: Recorder) -> None:
         request_id="ses-5-1", user_id="ada", session_id="ses-5", source="ops",
         interaction_data_list=[question, shadowed, correction],
     )  # fmt: skip
-    await r.call("session_outcome", session_id="ses-1", outcome="success", occurred_at=START, label="deployed")
+    ended = {"outcome": "success", "occurred_at": int(r.clock()) // 1000, "label": "deployed"}
+    await r.call("session_outcome", session_id="ses-1", **ended)
     await r.learn()
     await r.call("grade_on_demand", session_id="ses-5")
     await r.call("start_retrieval_experiment", experiment_id="january", holdout_percentage=10)
