@@ -70,6 +70,7 @@ def migrate_database(
             migrate.migrate(database)
         if not only_check:  # also where an earlier run was interrupted, or the server has the extension only now
             engines.install(database, progress)
+            change_numbers.stop_counting(database)
         after = asyncio.run(database.read(migrate.current))
         advice = asyncio.run(database.read(lambda conn: engines.advice(database, conn))) if after else None
         return SchemaChange(before, after, advice=advice)

@@ -12,7 +12,10 @@ StartServer = Callable[..., Server]
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[StartServer]:
-    """Starts a server on a new folder; its settings are given by name: `jobs__lease_seconds=5`."""
+    """Starts a server on a new folder; its settings are given by name: `jobs__lease_seconds=5`.
+
+    With `source` it is one of another version.
+    """
     started: list[Server] = []
 
     def start(data: Path | None = None, **settings: object) -> Server:

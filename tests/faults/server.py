@@ -73,13 +73,15 @@ class Caller:
 
 
 class Server:
-    """The folder and the port outlive the process."""
+    """The folder and the port outlive the process. `source`: where another version's code is."""
 
-    def __init__(self, data: Path, log: Path, **settings: object) -> None:
+    def __init__(self, data: Path, log: Path, source: Path | None = None, **settings: object) -> None:
         self.data = data
         self.port = free_port()
         self._log = log
         self._settings = {f"ACUMEN_{name.upper()}": str(value) for name, value in settings.items()}
+        if source is not None:
+            self._settings["PYTHONPATH"] = str(source)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

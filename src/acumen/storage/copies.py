@@ -13,6 +13,7 @@ from acumen.storage.engine.copy_store import Report, StoreCopy
 from acumen.storage.engine.copy_target import CopyTarget
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.table_rows import TableReader
+from acumen.storage.memories.candidates import engines
 from acumen.storage.memories.change_numbers import replaced_in_copy
 from acumen.storage.tables import metadata
 
@@ -55,6 +56,7 @@ def copy(source: str, target: str, report: Report) -> CopyResult:
     with _snapshot(source) as conn, _opened(target) as database:
         reader = TableReader(conn, replaced_in_copy(conn, database.name))
         sums = StoreCopy(conn, reader, CopyTarget(database), report).run()
+        engines.install(database, lambda _line: None)
     filled = {name: checksum for name, checksum in sums.items() if checksum.rows}
     return CopyResult(
         {name: checksum.rows for name, checksum in filled.items()},

@@ -221,6 +221,45 @@ def test_no_landed_revision_is_edited():
     assert {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} == LANDED
 
 
+# The schema of the last release: servers of that version run while a database is upgraded, and go on after it.
+RELEASED = "0011"
+
+
+def test_since_the_last_release_the_schema_has_only_grown(unreleased_store: Store):
+    """Else servers of that version would fail until they are replaced. What is to go goes one release later."""
+    with unreleased_store.database.engine().begin() as conn:
+        conn.execute(sa.text("DELETE FROM alembic_version"))
+        migrate.apply_history(conn, RELEASED)
+    released = _schema(unreleased_store)
+    was_unique = _unique(unreleased_store)
+
+    migrate.migrate(unreleased_store.database)
+
+    grown = _schema(unreleased_store)
+    for table, columns in released["columns"].items():
+        assert columns.items() <= grown["columns"][table].items(), f"a column of {table} was dropped or changed"
+        new = set(grown["columns"][table]) - set(columns)
+        assert new <= _left_out_by_others(unreleased_store, table), f"a new column of {table} has no default"
+    assert {table: grown["keys"][table] for table in released["keys"]} == released["keys"]
+    assert {index for index in _unique(unreleased_store) if index[0] in released["columns"]} == was_unique
+
+
+def _left_out_by_others(store: Store, table: str) -> set[str]:
+    """Columns that an INSERT need not name."""
+    columns = sa.inspect(store.database.engine()).get_columns(table)
+    return {column["name"] for column in columns if column["nullable"] or column["default"] is not None}
+
+
+def _unique(store: Store) -> set[tuple[str, str]]:
+    inspector = sa.inspect(store.database.engine())
+    return {
+        (table, str(index["name"]))
+        for table in inspector.get_table_names()
+        for index in inspector.get_indexes(table)
+        if index["unique"]
+    }
+
+
 def _is_ours(name: str | None, kind: str, _parents: Any) -> bool:
     return kind != "table" or name not in postgres_schema.TABLES
 

@@ -1,11 +1,13 @@
 """Jobs as rows: one waits per scope, one runs per scope, and no job is lost with its worker."""
 
 import asyncio
+from typing import ClassVar
 
 import pytest
 
+from acumen import loop
 from acumen.model.ids import Millis, OrgId, RequestId, SessionId, UserId
-from acumen.model.jobs.events import GenerationAsked, Hour, Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.events import EVENT_NAMES, Event, GenerationAsked, Hour, Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
 from acumen.model.jobs.run import RunId
 from acumen.storage.jobs.jobs import LOSSES_PER_FAILURE, Rotation
@@ -53,6 +55,29 @@ async def test_jobs_of_one_scope_fold_into_the_one_that_waits(store: Store, cloc
     claimed = await claim(store, clock)
 
     assert [(job.scope, job.payload["request_id"]) for job in claimed] == [("ada", "r1"), ("bob", "r1")]
+
+
+class Novel(Event, frozen=True):
+    """Of a version that is newer than the worker."""
+
+    name: ClassVar[str] = "novel"
+    about: str = "ada"
+
+
+async def test_a_job_that_this_version_does_not_know_is_left_to_a_newer_one(store: Store, clock: Clock):
+    await add(store, Novel())
+    due_alone = await store.peek(lambda leases: leases.has_due())
+    await add(store, published("ada"))
+
+    claimed = await claim(store, clock)
+
+    assert not due_alone
+    assert [job.event for job in claimed] == ["published"]
+    assert [job.state for job in await store.of(ORG).read(lambda tx: tx.jobs.find_by_event("novel"))] == ["waiting"]
+
+
+def test_this_version_knows_the_events_that_it_has_steps_for():
+    assert set(EVENT_NAMES) == set(loop.EVENTS)
 
 
 async def test_folding_in_takes_the_earlier_of_two_times(store: Store, clock: Clock):

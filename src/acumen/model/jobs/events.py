@@ -173,3 +173,7 @@ class AggregationAsked(RunAsked, frozen=True):
     """Aggregate user playbooks into shared ones."""
 
     name: ClassVar[str] = "aggregation_asked"
+
+
+# A worker leaves jobs of other events to the version that knows them: during a rolling upgrade there are two.
+EVENT_NAMES = tuple(kind.name for kind in (*Event.__subclasses__(), *RunAsked.__subclasses__()) if kind is not RunAsked)

@@ -109,10 +109,10 @@ def _create(conn: sa.Connection) -> None:
     conn.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
 
-def apply_history(conn: sa.Connection) -> None:
+def apply_history(conn: sa.Connection, to: str = "head") -> None:
     from alembic import command  # noqa: PLC0415 - a start that needs no migration should not pay for Alembic
 
-    command.upgrade(config(conn), "head")
+    command.upgrade(config(conn), to)
 
 
 def config(conn: sa.Connection | None = None) -> Any:

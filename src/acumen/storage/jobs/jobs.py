@@ -9,7 +9,15 @@ import sqlalchemy as sa
 from msgspec import Struct, field
 
 from acumen.model.ids import Millis, OrgId, UserId
-from acumen.model.jobs.events import SEPARATOR, Event, Published, Recovered, SessionEnded, SessionQuiet
+from acumen.model.jobs.events import (
+    EVENT_NAMES,
+    SEPARATOR,
+    Event,
+    Published,
+    Recovered,
+    SessionEnded,
+    SessionQuiet,
+)
 from acumen.model.jobs.job import Job, JobState
 from acumen.model.jobs.lag import LearningLag
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
@@ -315,13 +323,14 @@ def _ready() -> sa.Select[Any]:
 
 
 def _free() -> sa.Select[Any]:
-    """What waits and is not in the way of what runs."""
+    """What waits, is known to this version, and is not in the way of what runs."""
     c, running = jobs.c, jobs.alias("running").c
     busy = sa.exists().where(
         *(running.org_id == c.org_id, running.scope == c.scope, _is(running.state, JobState.RUNNING)),
         sa.or_(running.event == c.event, sa.and_(_is(running.event, *ABOUT_A_USER), _is(c.event, *ABOUT_A_USER))),
     )
-    return sa.select(jobs).where(_is(c.state, JobState.WAITING), sa.not_(busy))
+    known = _is(c.event, *EVENT_NAMES)
+    return sa.select(jobs).where(_is(c.state, JobState.WAITING), known, sa.not_(busy))
 
 
 def _lost() -> sa.Select[Any]:
