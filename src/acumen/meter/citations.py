@@ -158,4 +158,4 @@ async def cite(
         tx.usage.add([*cited_events(like, f"cite:{call}", cited)])
         return cited
 
-    return await deps.store.write(store)
+    return await deps.store.write_shared(store)

@@ -28,7 +28,7 @@ class StoredLedger(Struct, frozen=True):
             )
             tx.llm_calls.add(replace(call, user_id=None, request_id=None) if gone else call)
 
-        await self.store.write(write)
+        await self.store.write_shared(write)
 
 
 def midnight(at: Millis) -> Millis:

@@ -45,7 +45,7 @@ async def record(injections: Sequence[Injection], durations: Sequence[float], de
         tx.injections.add(injections)
         tx.usage.add(events)
 
-    await deps.store.write(store)
+    await deps.store.write_shared(store)
 
 
 def _events(injection: Injection, duration_ms: float) -> Iterable[UsageEvent]:
@@ -99,7 +99,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
     unread = await deps.store.write_for_user(user, lambda tx: _pass_by(tx, user, deps.now()))
     if unread.to_find:
         events = [event for turn in unread.turns for event in _events_of(turn, unread)]
-        await deps.store.write(lambda tx: _count(tx, user, unread, events))
+        await deps.store.write_for_user(user, lambda tx: _count(tx, user, unread, events))
     return len(unread.turns) == TURNS_AT_ONCE  # what came meanwhile has a job of its own
 
 

@@ -10,6 +10,7 @@ from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, RequestId, SessionId, UserId
 from acumen.model.jobs.events import Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
+from acumen.storage.engine.scope import OrgLock
 from acumen.storage.store import Tx
 
 
@@ -32,7 +33,7 @@ async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) ->
         publication = Publication(request, turns, quiet, _quiet_at(request, deps))
     else:
         publication = Publication(request, turns, Published(request.user_id, request.id), None)
-    return await deps.store.write_batched(_store_all, publication, hold_org=False)
+    return await deps.store.write_batched(_store_all, publication, OrgLock.NONE)
 
 
 def _store_all(tx: Tx, publications: Sequence[Publication]) -> list[bool]:
@@ -60,7 +61,7 @@ async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
         tx.jobs.add(SessionEnded(user, session))
         tx.jobs.add(SessionQuiet(user, session))
 
-    await deps.store.write(store)
+    await deps.store.write_for_user(user, store)
 
 
 class LearningProgress(Struct, frozen=True):

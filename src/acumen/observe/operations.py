@@ -25,6 +25,7 @@ from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe.clean import cleaned
 from acumen.observe.grouping import group_of, signature
 from acumen.observe.shapes import way_key
+from acumen.storage.engine.scope import OrgLock
 from acumen.storage.store import Tx
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class SentOperation(NamedTuple):
 
 async def record(sent: Sequence[SentOperation], deps: Deps) -> list[Receipt]:
     """Committed when this returns. Idempotent: sent again it is KNOWN, a different one of the same id is a CONFLICT."""
-    return await deps.store.write_batched(store_all, [_prepared(new) for new in sent])
+    return await deps.store.write_batched(store_all, [_prepared(new) for new in sent], OrgLock.SHARED)
 
 
 def _prepared(new: SentOperation) -> SentOperation:

@@ -41,7 +41,6 @@ async def state(report: OutcomeReport, deps: Deps) -> Stated:
     new = _stated(report, session, deps.now())
 
     def store(tx: Tx) -> Stated:
-        tx.scope.lock_user(new.user_id)
         if not tx.sessions.exists(new.user_id, new.session_id):
             raise NotFound(f"There is no session {new.session_id!r}.")
         before = tx.sessions.get_outcome(new.user_id, new.session_id)
@@ -53,7 +52,7 @@ async def state(report: OutcomeReport, deps: Deps) -> Stated:
         tx.jobs.add(SessionQuiet(stated.user_id, stated.session_id))
         return stated
 
-    return await deps.store.write(store)
+    return await deps.store.write_for_user(new.user_id, store)
 
 
 def _session(tx: Tx, report: OutcomeReport) -> EvaluatedSession:

@@ -31,7 +31,7 @@ async def record(verdict: Operation, findings: Sequence[VerdictFinding], deps: D
             tx.verdicts.add(cleaned_findings)
         return receipt.stored, _recurrence(tx, cleaned_findings)
 
-    return await deps.store.write(write)
+    return await deps.store.write_shared(write)
 
 
 async def history(

@@ -1,7 +1,7 @@
 """Transactions. A transaction is a plain function handed to the store, so none can be open while a model is asked."""
 
 from collections.abc import Callable, Sequence, Sized
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from acumen.storage.conversations.bookmarks import Bookmarks
 from acumen.storage.conversations.conversations import Conversations
 from acumen.storage.conversations.request_users import RequestUsers
 from acumen.storage.conversations.sessions import SessionRecords
-from acumen.storage.engine.database import Database
+from acumen.storage.engine.database import Database, Lock
 from acumen.storage.engine.scope import OrgLock, OrgScope
 from acumen.storage.engine.write_batcher import WriteBatcher
 from acumen.storage.jobs.jobs import JobLeases, JobQueue
@@ -164,38 +164,46 @@ class OrgStore:
         The transaction begins with the lock of the whole org. One without it may lock users and insert rows, but not
         change what others of the org read and change: see the lock order in `scope.py`.
         """
-        lock = OrgLock.WHOLE if hold_org else OrgLock.NONE
+        key = f"org:{self.org}"
         with traces.transaction("db write", fn):
-            return await self._database.write(lambda conn: self._run(conn, fn, lock), self._key if hold_org else None)
+            if not hold_org:
+                return await self._database.write(lambda conn: self._run(conn, fn, OrgLock.NONE))
+            return await self._database.write(lambda conn: self._run(conn, fn, OrgLock.WHOLE), Lock(key), queue=key)
 
     async def write_for_user(self, user: str, fn: Callable[[Tx], T]) -> T:
-        """The same beside writers for other users: changes only rows of this user, whose lock it holds."""
+        """Next to writers for other users, and next to publishing for this one: changes only rows of this user."""
 
         def run(conn: sa.Connection) -> T:
             return self._run(conn, fn, OrgLock.SHARED, user)
 
         with traces.transaction("db write", fn):
-            return await self._database.write(run, self._key, shared_for=f"user:{self.org}:{user}")
+            return await self._database.write(run, self._shared, queue=f"user:{self.org}:{user}")
+
+    async def write_shared(self, fn: Callable[[Tx], T]) -> T:
+        """Next to writers for users: changes only rows that nobody changes without the lock that `fn` takes, or else
+        the whole org.
+        """
+        with traces.transaction("db write", fn):
+            return await self._database.write(lambda conn: self._run(conn, fn, OrgLock.SHARED), self._shared)
 
     def _run(self, conn: sa.Connection, fn: Callable[[Tx], T], lock: OrgLock, user: str | None = None) -> T:
         tx = self._tx(conn, lock)
         if user is not None:
-            tx.scope.lock_user(user)
+            tx.scope.lock_learning(user)
         answer = fn(tx)
         tx.jobs.write()
         return answer
 
     @property
-    def _key(self) -> str:
-        return f"org:{self.org}"
+    def _shared(self) -> Lock:
+        return Lock(f"org:{self.org}", shared=True)
 
-    async def write_batched(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True) -> T:
-        """Returns after COMMIT; concurrent calls with the same `fn` share a transaction."""
+    async def write_batched(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, lock: OrgLock) -> T:
+        """Returns after COMMIT; concurrent calls with the same `fn` share a transaction, which begins with the lock."""
         batcher = self._store.batchers.get((self.org, fn))
         if batcher is None:
-            batcher = WriteBatcher(
-                lambda items: self.write(lambda tx: fn(tx, items), hold_org=hold_org), self._store.most_waiting
-            )
+            write = self.write_shared if lock is OrgLock.SHARED else partial(self.write, hold_org=lock is OrgLock.WHOLE)
+            batcher = WriteBatcher(lambda items: write(lambda tx: fn(tx, items)), self._store.most_waiting)
             self._store.batchers[self.org, fn] = batcher
         with traces.transaction("db batched write", fn):
             answer: T = await batcher.add(item)

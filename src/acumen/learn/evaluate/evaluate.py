@@ -167,7 +167,6 @@ async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Ju
     verdicts = [] if judgement is None else await shadow.compare(session, earlier, llm, deps.now())
 
     def store(tx: Tx) -> Judged:
-        tx.scope.lock_user(session.user_id)
         stated = tx.sessions.get_outcome(*key)
         if judgement is not None and tx.sessions.get_extent(*key) != session.extent:
             return Judged(skipped="CHANGED_MEANWHILE")  # it is judged again, or words were erased and not quoted
@@ -182,7 +181,7 @@ async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Ju
             evaluation = replace(evaluation, shadow=overall, **about)
         return Judged(tx.evaluations.upsert(evaluation), by_model=origin.engine == "model")
 
-    return await deps.store.write(store)
+    return await deps.store.write_for_user(session.user_id, store)
 
 
 async def _judgement(session: EvaluatedSession, llm: Llm | None, deps: Deps) -> tuple[Judgement | None, Origin]:

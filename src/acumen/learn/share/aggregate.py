@@ -53,13 +53,16 @@ async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
 
 async def add_due(deps: Deps, wait_ms: int = 0) -> None:
     """Lessons that a caller adds wait for a while: more may be added, or an aggregation requested."""
+    enough, earliest = deps.config.aggregation.due_after, deps.now() + wait_ms
 
-    def store(tx: Tx) -> None:
-        enough, earliest = deps.config.aggregation.due_after, Millis(tx.at + wait_ms)
-        grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
-        tx.jobs.add_all([(LessonsGrew(version), max(earliest, _after_pause(tx, version))) for version in grown])
+    def grown(tx: Tx) -> list[tuple[LessonsGrew, Millis]]:
+        versions = [version for version, count in _new_lessons(tx).items() if count >= enough]
+        return [(LessonsGrew(version), Millis(max(earliest, _after_pause(tx, version)))) for version in versions]
 
-    await deps.store.write(store)
+    # Asked for every publish, and mostly nothing is due. `begin` counts once more.
+    due = await deps.store.read(grown)
+    if due:
+        await deps.store.write(lambda tx: tx.jobs.add_all(due), hold_org=False)
 
 
 def _new_lessons(tx: Tx) -> Counter[str]:

@@ -59,7 +59,7 @@ class Conversations:
         """The same for several, of which one that cannot be stored keeps the others from it."""
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
-        s.lock_users({request.user_id for request, _ in published})
+        s.lock_turns({request.user_id for request, _ in published})
         stored = self.get_requests([request.id for request, _ in published])
         added = []
         for request, _ in published:

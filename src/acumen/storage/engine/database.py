@@ -2,11 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import sqlalchemy as sa
 
 T = TypeVar("T")
+
+
+class Lock(NamedTuple):
+    """Held until the transaction ends. Who shares it excludes only those who hold it whole."""
+
+    key: str
+    shared: bool = False
+
+
 # The conditions on the columns of a table that is joined.
 Fits = Callable[[Any], Sequence[sa.ColumnElement[bool]]]
 
@@ -20,13 +29,10 @@ class Database(Protocol):
         """Run on a connection that the database itself keeps from writing, in one snapshot."""
         ...
 
-    async def write(
-        self, fn: Callable[[sa.Connection], T], key: str | None = None, *, shared_for: str | None = None
-    ) -> T:
-        """Run in a transaction; returns after COMMIT.
+    async def write(self, fn: Callable[[sa.Connection], T], lock: Lock | None = None, *, queue: str | None = None) -> T:
+        """Run in a transaction that begins with the lock; returns after COMMIT.
 
-        `key`: no other transaction of this key runs meanwhile. With `shared_for` the key is shared with transactions
-        for something else; those for the same wait for each other before they take a connection.
+        Transactions of this process that name the same `queue` wait for each other before they take a connection.
         """
         ...
 
@@ -65,10 +71,10 @@ class Database(Protocol):
         """
         ...
 
-    def lock(self, conn: sa.Connection, *keys: str) -> None:
-        """From here to COMMIT no other transaction passes the same keys: ids are committed in their order.
+    def lock(self, conn: sa.Connection, *locks: Lock) -> None:
+        """From here to COMMIT no other transaction passes the same locks: ids are committed in their order.
 
-        Keys of one call are locked in the same order by everybody.
+        Those of one call are taken in the same order by everybody.
         """
         ...
 

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.errors import BadSettings
-from acumen.storage.engine.database import Database
+from acumen.storage.engine.database import Database, Lock
 from acumen.storage.tables import metadata
 
 # The newest revision. A test keeps it true; as a constant, it spares the start from loading Alembic.
@@ -89,7 +89,7 @@ def _missing(stored: set[tuple[str, str]]) -> list[str]:
 def migrate(database: Database) -> None:
     """All or nothing: a migration that is killed half-way has not happened."""
     with database.engine().begin() as conn:
-        database.lock(conn, "migrate")
+        database.lock(conn, Lock("migrate"))
         at = current(conn)
         if at is None:
             _create(conn)

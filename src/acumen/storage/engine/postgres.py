@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 
 from acumen.errors import StorageFull, Unavailable
-from acumen.storage.engine.database import Fits
+from acumen.storage.engine.database import Fits, Lock
 from acumen.storage.tables import ONLY_WHERE, metadata
 
 T = TypeVar("T")
@@ -35,11 +35,11 @@ _OLDER_READERS = sa.text(
 )
 # Sorted by the number that is locked, not by the text, since two texts may have the same number.
 _LOCK = """
-    SELECT pg_advisory_xact_lock(number) FROM (
-        SELECT DISTINCT hashtextextended(key, 0) AS number FROM unnest(%s::text[]) AS key ORDER BY number
+    SELECT CASE WHEN shared THEN pg_advisory_xact_lock_shared(number) ELSE pg_advisory_xact_lock(number) END FROM (
+        SELECT hashtextextended(key, 0) AS number, bool_and(shared) AS shared
+        FROM unnest(%s::text[], %s::bool[]) AS locks(key, shared) GROUP BY number ORDER BY number
     ) AS sorted
 """
-_SHARE = _LOCK.replace("pg_advisory_xact_lock", "pg_advisory_xact_lock_shared")
 
 
 def _tell_indexes() -> None:
@@ -79,28 +79,26 @@ class Postgres:
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
         self._most_waiting = most_waiting
         self.waiting_writes = 0
-        self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._queues: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_now, fn)
 
-    async def write(
-        self, fn: Callable[[sa.Connection], T], key: str | None = None, *, shared_for: str | None = None
-    ) -> T:
+    async def write(self, fn: Callable[[sa.Connection], T], lock: Lock | None = None, *, queue: str | None = None) -> T:
         if self.waiting_writes >= self._most_waiting:
             raise Unavailable("Too many writes are waiting for the database; try again shortly.")
         self.waiting_writes += 1
         try:
-            if key is None:
-                return await self._write(fn, "", _LOCK)
-            # Those of this process wait here, where they occupy no connection.
-            async with self._alone.setdefault(shared_for or key, asyncio.Lock()):
-                return await self._write(fn, key, _SHARE if shared_for else _LOCK)
+            if queue is None:
+                return await self._write(fn, lock)
+            # Here they occupy no connection.
+            async with self._queues.setdefault(queue, asyncio.Lock()):
+                return await self._write(fn, lock)
         finally:
             self.waiting_writes -= 1
 
-    async def _write(self, fn: Callable[[sa.Connection], T], key: str, lock: str) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, key, lock)
+    async def _write(self, fn: Callable[[sa.Connection], T], lock: Lock | None) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, lock)
 
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         contains: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
@@ -127,9 +125,9 @@ class Postgres:
         nearest = query.correlate(left).lateral("first")
         return base.outerjoin(nearest, sa.true()), nearest.c
 
-    def lock(self, conn: sa.Connection, *keys: str) -> None:
-        if keys:
-            conn.exec_driver_sql(_LOCK, (list(keys),))
+    def lock(self, conn: sa.Connection, *locks: Lock) -> None:
+        if locks:
+            conn.exec_driver_sql(_LOCK, ([lock.key for lock in locks], [lock.shared for lock in locks]))
 
     @contextmanager
     def planned_for_many(self, conn: sa.Connection) -> Iterator[None]:
@@ -179,12 +177,12 @@ class Postgres:
         except sa.exc.OperationalError as wrong:
             raise _translated(wrong) from wrong
 
-    def _write_now(self, fn: Callable[[sa.Connection], T], key: str, lock: str) -> T:
+    def _write_now(self, fn: Callable[[sa.Connection], T], lock: Lock | None) -> T:
         for left in reversed(range(TRIES)):
             try:
                 with self._engine.begin() as conn:
-                    if key:
-                        conn.exec_driver_sql(lock, ([key],))
+                    if lock is not None:
+                        self.lock(conn, lock)
                     return fn(conn)
             except sa.exc.OperationalError as wrong:
                 if not (left and getattr(wrong.orig, "sqlstate", None) in (DEADLOCK, SERIALIZATION)):

@@ -4,18 +4,23 @@ Lock order. Postgres runs many transactions at once; no cycle of waiting is poss
 locks in this order, and SQLite has one writer:
 
 1. The org, before the first statement (`OrgStore.write`), whole or shared. Who holds it whole is the only holder. Those
-   who share it change rows of users that they lock, so two of them wait for each other at users only. Publishing and
-   scheduling jobs do without it: they change nothing that search reads, and must not wait for anything else.
-2. Users (`lock_users`), all of them in one call and before any row of theirs. Postgres sorts them.
-3. Rows. A transaction that does not hold the whole org writes the rows of one statement sorted by their key.
-4. Jobs (`Jobs.write`), as the last statement of the transaction, sorted by their waiting key. Workers lease, recover
+   who share it change rows of users that they lock, or rows that a lock of their own guards (4), so two of them wait
+   for each other only there. Publishing and scheduling jobs do without it: they change nothing that search reads, and
+   must not wait for anything else.
+2. Users, all of them in one call and before any row of theirs. Postgres sorts them. Erasing and what else changes turns
+   locks a user whole (`lock_users`). Publishing (`lock_turns`) and learning (`write_for_user`) share the user, and each
+   excludes only its own kind: a publish never waits until a user has been learned from, nor learning for a publish.
+   Servers of an earlier version, which know one lock of a user only, exclude all of these.
+3. Locks of single things: what is metered, operations, groups of failures, runs, clusters.
+4. Rows. A transaction that does not hold the whole org writes the rows of one statement sorted by their key.
+5. Jobs (`Jobs.write`), as the last statement of the transaction, sorted by their waiting key. Workers lease, recover
    and finish jobs of all orgs in transactions of their own, which touch nothing but jobs: they wait only for waiting
    keys, in the same order, and skip rows that another transaction holds.
 
 A transaction that takes locks in another order raises `LockOrderViolated`, on both databases.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -23,7 +28,7 @@ import sqlalchemy as sa
 from msgspec import Struct, field
 
 from acumen.model.ids import Millis, OrgId
-from acumen.storage.engine.database import Database
+from acumen.storage.engine.database import Database, Lock
 
 V = TypeVar("V")
 D = TypeVar("D", bound=Struct)
@@ -53,7 +58,7 @@ class OrgLock(StrEnum):
     """How a transaction holds its org."""
 
     WHOLE = "whole"  # no other transaction holds it
-    SHARED = "shared"  # others share it, and change other users' rows
+    SHARED = "shared"  # others share it, and change rows of other users, or under other locks
     NONE = "none"
 
 
@@ -117,11 +122,24 @@ class OrgScope(Struct, frozen=True):
 
     def lock_users(self, users: Collection[str]) -> None:
         """The same for several; users that are held already may be named again, others may not be added."""
+        self._lock(users, lambda user: [Lock(user)])
+
+    def lock_learning(self, user: str) -> None:
+        """Up to COMMIT no other transaction learns from this user or erases them."""
+        self._lock([user], lambda user: [Lock(user, shared=True), Lock(f"learning:{user}")])
+
+    def lock_turns(self, users: Collection[str]) -> None:
+        """Up to COMMIT no other transaction publishes for these users or erases them: their turns are committed in the
+        order of their numbers.
+        """
+        self._lock(users, lambda user: [Lock(user, shared=True), Lock(f"turns:{user}")])
+
+    def _lock(self, users: Collection[str], locks: Callable[[str], list[Lock]]) -> None:
         new = set(users) - self.locked_users
         if new and self.locked_users:
             raise LockOrderViolated("All users of a transaction have to be locked in one call.")
         self.locked_users.update(new)
-        self.db.lock(self.conn, *(f"user:{self.org}:{user}" for user in new))
+        self.db.lock(self.conn, *(lock for user in new for lock in locks(f"user:{self.org}:{user}")))
 
     def stamp(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"created_at": self.at, "updated_at": self.at, **row, "org_id": self.org}

@@ -14,7 +14,7 @@ from pysqlite3 import dbapi2
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from acumen.errors import AcumenError
-from acumen.storage.engine.database import Fits
+from acumen.storage.engine.database import Fits, Lock
 from acumen.storage.engine.group_commit import GroupCommit
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
 from acumen.storage.engine.write_turns import WriteTurns
@@ -60,9 +60,9 @@ class Sqlite:
     async def write(
         self,
         fn: Callable[[sa.Connection], T],
-        key: str | None = None,  # noqa: ARG002 - as Postgres
+        lock: Lock | None = None,  # noqa: ARG002 - as Postgres
         *,
-        shared_for: str | None = None,  # noqa: ARG002 - as Postgres
+        queue: str | None = None,  # noqa: ARG002 - as Postgres
     ) -> T:
         return await self._writer.write(fn)
 
@@ -94,7 +94,7 @@ class Sqlite:
         first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
         return base.outerjoin(nearest, sa.and_(*fits(nearest.c), nearest.c[by] == first.scalar_subquery())), nearest.c
 
-    def lock(self, conn: sa.Connection, *keys: str) -> None:
+    def lock(self, conn: sa.Connection, *locks: Lock) -> None:
         """One writer: everything is in order already."""
 
     def planned_for_many(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - as Postgres

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from acumen.errors import OperationInTheWay
 from acumen.model.ids import fresh_id
 from acumen.model.jobs.run import Run, RunId, RunState
+from acumen.storage.engine.database import Lock
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.tables import runs
@@ -42,7 +43,7 @@ class Runs:
 
     def lock(self, service: str) -> None:
         """From here to COMMIT no run of the service starts."""
-        self._scope.db.lock(self._scope.conn, f"run:{self._scope.org}:{service}")
+        self._scope.db.lock(self._scope.conn, Lock(f"run:{self._scope.org}:{service}"))
 
     def get(self, run_id: RunId) -> Run | None:
         return self._first(self._scope.select(runs).where(runs.c.run_id == run_id))

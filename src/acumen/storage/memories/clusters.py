@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from acumen.model.ids import PlaybookId, UserId
 from acumen.model.memories.cluster import Cluster
+from acumen.storage.engine.database import Lock
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.memories.lesson_sources import LessonSources
 from acumen.storage.tables import agent_playbook_sources, aggregation_bookmarks, clusters, profiles, user_playbooks
@@ -31,7 +32,7 @@ class Clusters:
     def lock(self) -> None:
         """Up to COMMIT no other transaction changes shared lessons or removes their sources."""
         s = self._scope
-        s.db.lock(s.conn, f"clusters:{s.org}")
+        s.db.lock(s.conn, Lock(f"clusters:{s.org}"))
 
     def find_by_lessons(self, lessons: Collection[PlaybookId]) -> dict[PlaybookId, Cluster]:
         query = self._scope.select(clusters).where(_c.agent_playbook_id.in_(lessons))

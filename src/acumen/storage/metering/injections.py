@@ -14,6 +14,7 @@ from acumen.model.metering.experiment import HOLDOUT
 from acumen.model.metering.usage import PRODUCTION, Injection, Unanswered
 from acumen.model.times import DAY_MS, MINUTE_MS
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, SelectByIds
+from acumen.storage.engine.database import Lock
 from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import injections, interactions, lineage, orgs, search_rows
 
@@ -49,7 +50,7 @@ class Injections:
         s = self._scope
         if not shown:
             return
-        s.db.lock(s.conn, f"meter:{s.org}")
+        s.db.lock(s.conn, Lock(f"meter:{s.org}"))
         rows = [s.stamp(_row(injection)) for injection in shown]
         changed = _CHANGED.first(s.conn, org=s.org)
         if changed is None or changed[0] > min(injection.created_at for injection in shown) - MINUTE_MS:
@@ -122,7 +123,7 @@ class Injections:
         That they were shown stays counted. What belongs to a user was shown only to that user's agents.
         """
         # No concurrent write stores what was shown a moment ago: `add` leaves out what it finds deleted.
-        self._scope.db.lock(self._scope.conn, f"meter:{self._scope.org}")
+        self._scope.db.lock(self._scope.conn, Lock(f"meter:{self._scope.org}"))
         if owners is None:
             self._scope.delete(injections)
         if not owners:
@@ -139,7 +140,7 @@ class Injections:
 
     def erase_turns(self, owners: Mapping[str, Collection[InteractionId]]) -> None:
         """How these turns of some users were quoted to the users' agents."""
-        self._scope.db.lock(self._scope.conn, f"meter:{self._scope.org}")
+        self._scope.db.lock(self._scope.conn, Lock(f"meter:{self._scope.org}"))
         c = injections.c
         query = self._scope.select(c.injection_id, c.user_id, c.ask, c.rendered)
         for row in self._scope.all_in(query, c.user_id, list(owners)):

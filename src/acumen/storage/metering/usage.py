@@ -11,6 +11,7 @@ from acumen.model.metering.usage import CITED, ECHOED, EVENTS, SEARCHED, SHOWN, 
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
+from acumen.storage.engine.database import Lock
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.metering.injections import ECHO_DAYS
 from acumen.storage.metering.usage_counters import IDS_AT_ONCE, UsageCounters
@@ -31,7 +32,7 @@ class Usage:
         if not events:
             return
         # New rows must be known for the sums, so no other transaction counts meanwhile.
-        s.db.lock(s.conn, f"meter:{s.org}")
+        s.db.lock(s.conn, Lock(f"meter:{s.org}"))
         new = self._unknown(events)
         if new:
             same = (s.org, s.at, *_SAME.values())

@@ -8,6 +8,7 @@ from acumen.model.operations.failure import GroupState
 from acumen.model.operations.signature import VERSION, GroupCandidate, Signature
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
+from acumen.storage.engine.database import Lock
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import failure_groups, failure_keys
 
@@ -35,7 +36,7 @@ class FailureGroupIndex:
     def hold(self, signature: Signature) -> str | None:
         """Locks the bucket; another transaction may have filled it while we waited."""
         if signature.bucket not in self._rooms:
-            self._scope.db.lock(self._scope.conn, f"failures:{self._scope.org}:{signature.bucket}")
+            self._scope.db.lock(self._scope.conn, Lock(f"failures:{self._scope.org}:{signature.bucket}"))
             self._rooms[signature.bucket] = self._scope.count(
                 failure_groups, failure_groups.c.bucket == signature.bucket
             )

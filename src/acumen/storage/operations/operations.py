@@ -22,6 +22,7 @@ from acumen.model.operations.operation import (
 from acumen.model.times import HOUR_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import CompiledStatement, PlainStatement, Row, SelectByIds
+from acumen.storage.engine.database import Lock
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import findings, operations, proposals, tool_versions, ways
 
@@ -45,7 +46,7 @@ class Operations:
 
     def get_hashes(self, ids: Sequence[str]) -> dict[str, str]:
         """Hashes of the bodies stored under these ids. Up to COMMIT no other transaction records for this org."""
-        self._scope.db.lock(self._scope.conn, f"operations:{self._scope.org}")
+        self._scope.db.lock(self._scope.conn, Lock(f"operations:{self._scope.org}"))
         return {row["op_id"]: row["body_hash"] for row in _HASHES.rows(self._scope.conn, self._scope.org, ids)}
 
     def add(self, fresh: Sequence[Operation]) -> Millis:
