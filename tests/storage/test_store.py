@@ -228,6 +228,43 @@ async def test_transactions_of_an_org_run_one_after_the_other_and_publishing_wai
     assert order[0] == "published" or not settings.database_url
 
 
+class Turns:
+    """A transaction that publishes for a user and goes on until it is released."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+
+    def __call__(self, tx: Tx) -> None:
+        tx.scope.lock_turns(["ada"])
+        self._held(tx)
+
+
+async def test_publishing_and_learning_of_a_user_go_on_at_once_and_erasing_waits_for_both(settings: Settings):
+    """As two servers would; SQLite has one writer."""
+    if not settings.database_url:
+        pytest.skip("SQLite has one writer")
+    one, other = Store(connect(settings)), Store(connect(settings))
+    publishing, learning = Held(), Held()
+    tasks = [asyncio.create_task(one.of(ORG).write(Turns(publishing), hold_org=False))]
+    await publishing.begun()
+    tasks.append(asyncio.create_task(other.of(ORG).write_for_user("ada", learning)))
+    await asyncio.wait_for(learning.begun(), 5)
+
+    waiting = [
+        asyncio.create_task(other.of(ORG).write(lambda tx: tx.scope.lock_turns(["ada", "bob"]), hold_org=False)),
+        asyncio.create_task(one.of(ORG).write_for_user("ada", lambda _: None)),
+        asyncio.create_task(one.of(ORG).write(lambda tx: tx.scope.lock_user("ada"))),
+    ]
+    finished, _ = await asyncio.wait(waiting, timeout=0.3)
+    publishing.release()
+    learning.release()
+    await asyncio.gather(*tasks, *waiting)
+    one.close()
+    other.close()
+
+    assert not finished
+
+
 async def test_jobs_are_inserted_after_everything_else_and_in_one_order(store: Store):
     facts = [SessionQuiet(UserId("eve"), SessionId("s")), LessonsGrew("2"), LessonsGrew("1")]
 

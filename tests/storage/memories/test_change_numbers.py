@@ -1,6 +1,7 @@
 """Search finds every committed change, whoever commits first, and writers for different users do not wait."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import Iterator
 
@@ -211,6 +212,23 @@ async def test_a_dump_restored_into_a_younger_cluster_is_searched_like_before(st
     assert await texts(store, index) == ["new", "restored"]
     highest = await store.of(ORG).read(lambda tx: tx.search_rows.find_since(Kind.PROFILE, None, 0)[0][1])
     assert highest < FIRST_OF_TRANSACTIONS
+
+
+@only_postgres
+async def test_rows_that_another_server_writes_while_this_one_starts_are_not_taken_for_restored_ones(store: Store):
+    await ready(store)
+    writing = asyncio.create_task(_write_often(store))
+    for _ in range(20):
+        await asyncio.to_thread(change_numbers.stop_counting, store.database)
+    writing.cancel()
+
+    with store.database.engine().begin() as conn:
+        assert conn.execute(sa.select(orgs.c.generation)).scalar_one() == 0
+
+
+async def _write_often(store: Store) -> None:
+    for number in itertools.count():
+        await write(store, f"text {number}", f"user{number}")
 
 
 def _set_counted(store: Store) -> None:

@@ -144,21 +144,24 @@ _FIRST_VERSION_CONNECTED = sa.text(
     "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
     f"AND application_name = '{FIRST_VERSION_SESSIONS}' LIMIT 1"
 )
-_NEXT = sa.text("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
+# In one statement, and so in one snapshot: it shows no row of a transaction that began later than it. Each org and kind
+# is one look at the end of an index, however many rows there are.
+_RESTORED = """
+    SELECT org_id, kind
+    FROM orgs CROSS JOIN unnest(%s::text[]) AS kind CROSS JOIN LATERAL (
+        SELECT seq FROM search_rows AS r
+        WHERE r.org_id = orgs.org_id AND r.kind = kind.kind ORDER BY seq DESC LIMIT 1
+    ) AS last
+    WHERE last.seq >= %s + pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+"""
 
 
 def _renumber_restored(conn: sa.Connection) -> None:
     """Rows of a dump from another cluster may have numbers that no transaction of this one has reached yet."""
-    c, first_free = search_rows.c, FIRST_OF_TRANSACTIONS + int(conn.execute(_NEXT).scalar_one())
-    for org, kind in _kinds(conn):
+    c, kinds = search_rows.c, [*map(str, Kind), TURN]
+    for org, kind in conn.exec_driver_sql(_RESTORED, (kinds, FIRST_OF_TRANSACTIONS)).all():
         mine: Any = sa.and_(c.org_id == org, c.kind == kind, c.seq >= FIRST_OF_TRANSACTIONS)
-        last = conn.execute(sa.select(sa.func.max(c.seq)).where(mine)).scalar()
-        if last is not None and last >= first_free:
-            renumbered = c.seq - FIRST_OF_TRANSACTIONS + RESTORED_OFFSET
-            conn.execute(sa.update(search_rows).where(mine).values(seq=renumbered))
-            again = {"generation": orgs.c.generation + 1, "scanned_seq": 0}
-            conn.execute(sa.update(orgs).where(orgs.c.org_id == org).values(**again))
-
-
-def _kinds(conn: sa.Connection) -> list[tuple[str, str]]:
-    return [(row.org_id, str(kind)) for row in conn.execute(sa.select(orgs.c.org_id)) for kind in (*Kind, TURN)]
+        renumbered = c.seq - FIRST_OF_TRANSACTIONS + RESTORED_OFFSET
+        conn.execute(sa.update(search_rows).where(mine).values(seq=renumbered))
+        again = {"generation": orgs.c.generation + 1, "scanned_seq": 0}
+        conn.execute(sa.update(orgs).where(orgs.c.org_id == org).values(**again))
