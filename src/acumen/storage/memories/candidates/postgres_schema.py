@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import sqlalchemy as sa
 
 from acumen.model.memories.search import TURN
-from acumen.storage.engine.database import Database
+from acumen.storage.engine.database import Database, Lock
 
 Progress = Callable[[str], None]
 
@@ -179,7 +179,7 @@ def _create_extension(database: Database) -> bool:
 
 def _create_tables(database: Database) -> None:
     with database.engine().begin() as conn:
-        database.lock(conn, "migrate")
+        database.lock(conn, Lock("migrate"))
         if conn.exec_driver_sql("SELECT to_regclass('memory_fills')").scalar() is None:
             # From here on nobody writes a row that the triggers would miss.
             conn.exec_driver_sql("LOCK TABLE search_rows IN SHARE ROW EXCLUSIVE MODE")
@@ -200,7 +200,7 @@ def _fill(database: Database) -> Iterator[str]:
 def _fill_some(database: Database, org: str, kind: str) -> int:
     """Under the lock of the org, so that no row changes meanwhile."""
     with database.engine().begin() as conn:
-        database.lock(conn, f"org:{org}")
+        database.lock(conn, Lock(f"org:{org}"))
         read = int(conn.exec_driver_sql(_FILL, {"org": org, "kind": kind, "most": FILL}).one()[0])
         if not read:
             conn.exec_driver_sql("DELETE FROM memory_fills WHERE org_id = %s AND kind = %s", (org, kind))
