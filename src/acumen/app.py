@@ -1,6 +1,7 @@
 """The composition root: builds every part once and connects them."""
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from acumen import __version__, loop
 from acumen.deps import Deps
+from acumen.errors import AcumenError
 from acumen.index.search_index import SearchIndex
 from acumen.jobs.child_process import ChildProcesses, JobRun, Report, child_processes
 from acumen.jobs.in_flight import Traffic
@@ -26,6 +28,7 @@ from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG, Millis, OrgId, now
 from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
+from acumen.model.jobs.lag import LearningLag
 from acumen.model.metering.experiment import Experiment
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
@@ -40,6 +43,8 @@ from acumen.telemetry.metrics import Metrics
 
 # How long a configuration that another process changed may go unnoticed here.
 CONFIG_CACHE_SECONDS = 1.0
+# How often the lag of learning is measured, and how many times as long as that takes is waited in between.
+LAG_SECONDS, LAG_SHARE = 2.0, 30
 # Of the jobs that a worker process ran; a report has to fit into the buffer of the pipe that it is read from.
 MOST_UNREPORTED, MOST_RUNS_REPORTED = 10_000, 500
 
@@ -66,6 +71,7 @@ class App:
         self.children = ChildProcesses(self._hear)
         self._unreported: deque[JobRun] = deque(maxlen=MOST_UNREPORTED)
         self._stop = asyncio.Event()
+        self._lags: dict[OrgId, LearningLag] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stop_traces: Callable[[], None] = lambda: None
 
@@ -77,6 +83,7 @@ class App:
         for org in {LOCAL_ORG, *await self.store.read(all_orgs)}:
             await self.open_org(org)
         await self.start_tasks(work=work)
+        self._tasks.append(asyncio.create_task(self._watch_lag()))
 
     def start_children(self, command: Sequence[str]) -> None:
         """The jobs leave this process."""
@@ -203,6 +210,24 @@ class App:
         self.gateway.reported = report.model_problems
         for run in report.runs:
             self.metrics.job(run.event, run.result, run.seconds)
+
+    def learning_delay(self, org: OrgId) -> int | None:
+        """In how many seconds a turn published now is learned, while learning is late; else None."""
+        lag = self._lags.get(org)
+        return lag.delay_seconds(self._clock(), self.settings.jobs.delayed_seconds) if lag else None
+
+    async def measure_lag(self) -> None:
+        self._lags = await self.store.peek(lambda leases: leases.get_lags())
+
+    async def _watch_lag(self) -> None:
+        """Measured by the way, so that no publish waits for it."""
+        while not self._stop.is_set():
+            began = time.monotonic()
+            with contextlib.suppress(AcumenError):  # the old figures will do until the database answers
+                await self.measure_lag()
+            took = time.monotonic() - began
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), max(LAG_SECONDS, took * LAG_SHARE))
 
     async def run_job(self, job: Job) -> None:
         self.forget_config(job.org_id)

@@ -52,6 +52,9 @@ class JobSettings(Section):
         1.0, gt=0, description="Wait before the second attempt; doubles, at most five minutes."
     )
     poll_seconds: float = Field(1.0, gt=0, description="How often to look for jobs of other processes.")
+    delayed_seconds: int = Field(
+        60, ge=1, description="When the oldest unread turn waits longer, the answer to a publish says so."
+    )
 
 
 class Observe(Section):
@@ -76,6 +79,7 @@ class AlertSettings(Section):
 
     every_minutes: int = Field(5, ge=1, le=60, description="How often alerts are checked.")
     silent_minutes: int = Field(60, ge=1, description="Shortest silence of a source that raises an alert.")
+    learning_minutes: int = Field(15, ge=1, description="Longest wait of an unread turn that raises no alert.")
     webhook_url: str = Field(
         "", pattern="^(https?://.+)?$", repr=False, description="Address to POST alerts to; empty sends none."
     )

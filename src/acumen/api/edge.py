@@ -28,10 +28,13 @@ from acumen.model.ids import LOCAL_ORG
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.errors import in_words
+from acumen_client.wire.observe import PublishUserInteractionResponse
 from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
 
 _NO_QUERY: Mapping[str, str] = {}
+# Sent with the answer to a publish while learning is late; in seconds.
+LEARNING_DELAY = "Acumen-Learning-Delay"
 ANONYMOUS = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
@@ -87,6 +90,8 @@ async def _parse(endpoint: Endpoint[..., Any], app: App, request: Request, legac
 def _reply(endpoint: Endpoint[..., Any], answer: Any, request_id: str, legacy: LegacyRoute | None) -> Response:
     unhealthy = isinstance(answer, ReadinessResponse) and answer.status == "unhealthy"
     headers = {"X-Request-ID": request_id}
+    if isinstance(answer, PublishUserInteractionResponse) and answer.learning_delay_seconds is not None:
+        headers[LEARNING_DELAY] = str(answer.learning_delay_seconds)
     reply = endpoint.dump(answer)
     body = legacy.rename_reply(reply) if legacy else reply
     return Response(body, 503 if unhealthy else endpoint.status, headers, media_type="application/json")

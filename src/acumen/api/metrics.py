@@ -76,6 +76,7 @@ def _of_app(app: App) -> list[Family]:
 
 def _of_database(totals: ServerTotals) -> list[Family]:
     """The same on every server of this database."""
+    learning = totals.learning
     jobs = [Sample(number, {"type": event, "state": state}) for event, state, number in totals.jobs]
     calls = [Sample(spent.calls, {"role": role, "outcome": outcome}) for role, outcome, spent in totals.llm_today]
     spent = [spent for _, _, spent in totals.llm_today]
@@ -86,6 +87,13 @@ def _of_database(totals: ServerTotals) -> list[Family]:
     return [
         Family("acumen_jobs", "gauge", "Jobs by type and state.", jobs),
         gauge("acumen_jobs_lag_seconds", "How long the oldest due job waits.", totals.lag_ms / 1000),
+        gauge("acumen_learning_turns_waiting", "Turns that are due to be learned from.", learning.turns_waiting),
+        gauge("acumen_learning_lag_seconds", "How long the oldest of them waits.", learning.age_ms(now()) / 1000),
+        gauge(
+            "acumen_learning_turns_per_second",
+            "Turns learned per second, in the best of the last minutes.",
+            learning.turns_per_second,
+        ),
         Family("acumen_model_calls_today", "gauge", "Language model calls since midnight UTC.", calls),
         Family(
             "acumen_model_tokens_today",

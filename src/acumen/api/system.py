@@ -14,6 +14,8 @@ from acumen.llm.providers import configured
 from acumen.meter import system_status
 from acumen.meter.system_status import LEAST_FREE_BYTES, SystemStatus
 from acumen.model.account import ApiKey
+from acumen.model.ids import Millis
+from acumen.model.jobs.lag import LearningLag
 from acumen.model.metering.llm_call import Spent
 from acumen.observe import operations
 from acumen_client.calls import Calls
@@ -76,6 +78,17 @@ async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
             counts_lost=call.app.lost_usage_events,
             memories_without_vector=state.without_vector,
         ),
+        learning=_learning(state.learning, call.deps.now()),
+        worker=wire.WorkerStatus(place=call.app.worker_place, problem=call.app.worker_problem),
+    )
+
+
+def _learning(lag: LearningLag, at: Millis) -> wire.LearningStatus:
+    return wire.LearningStatus(
+        turns_waiting=lag.turns_waiting,
+        oldest_seconds=lag.age_ms(at) / 1000,
+        turns_per_second=round(lag.turns_per_second, 2),
+        seconds_left=None if lag.seconds_left is None else round(lag.seconds_left, 1),
     )
 
 

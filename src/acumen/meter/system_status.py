@@ -9,6 +9,7 @@ from acumen.deps import Deps
 from acumen.meter.llm_ledger import midnight
 from acumen.model.ids import Kind, Millis
 from acumen.model.jobs.job import Job
+from acumen.model.jobs.lag import LearningLag
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
 from acumen.model.metering.llm_call import Spent
@@ -42,6 +43,7 @@ class SystemStatus(Struct, frozen=True):
     metered_since: Millis | None
     alerts: Sequence[Alert]
     llm_today: Spent
+    learning: LearningLag
 
 
 async def status(deps: Deps) -> SystemStatus:
@@ -64,6 +66,7 @@ def _status(tx: Tx, deps: Deps) -> SystemStatus:
         metered_since=tx.usage.get_metered_since(),
         alerts=tx.alerts.find_latest(ALERTS_LISTED, only_open=True),
         llm_today=tx.llm_calls.get_spent(midnight(tx.at)),
+        learning=tx.jobs.get_lag(),
     )
 
 

@@ -245,6 +245,7 @@ class PublishUserInteractionResponse(Done):
     playbooks_updated: Optional[int] = None
     learning_status: Optional[str] = None
     learning_reason: Optional[str] = None
+    learning_delay_seconds: Optional[int] = None
 
 
 class FinalizeSessionRequest(RequestModel):

@@ -125,6 +125,22 @@ class Coverage(AnswerModel):
     memories_without_vector: int = 0
 
 
+class LearningStatus(AnswerModel):
+    """How far learning is behind publishing."""
+
+    turns_waiting: int = 0
+    oldest_seconds: float = 0.0
+    turns_per_second: float = 0.0
+    seconds_left: Optional[float] = None
+
+
+class WorkerStatus(AnswerModel):
+    """Where this server's jobs run, and what is wrong there, if anything is."""
+
+    place: str = ""
+    problem: Optional[str] = None
+
+
 class StatusResponse(Done):
     version: str = ""
     started_at: Optional[int] = None
@@ -137,6 +153,8 @@ class StatusResponse(Done):
     memories: list[MemoryCount] = Field(default_factory=list)
     alerts: list[AlertView] = Field(default_factory=list)
     coverage: Coverage = Field(default_factory=Coverage)
+    learning: LearningStatus = Field(default_factory=LearningStatus)
+    worker: WorkerStatus = Field(default_factory=WorkerStatus)
 
 
 # --- keys ----------------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.
         request_id=request.id,
         storage_type=call.app.store.database.name,
         storage_label=call.app.storage_label,
+        learning_delay_seconds=call.app.learning_delay(call.deps.org),
         **(learned or {"learning_status": "deferred", "learning_reason": "queued"}),
     )
 

@@ -13,7 +13,7 @@ from acumen.cli.output import show, size, table, when
 from acumen.model.plural import counted
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
-from acumen_client.wire.system import ModelStatus, StatusResponse
+from acumen_client.wire.system import LearningStatus, ModelStatus, StatusResponse
 
 app = typer.Typer()
 
@@ -56,6 +56,8 @@ def _lines(answer: StatusResponse) -> Iterator[str]:
     pending = counted(coverage.memories_without_vector, "memory", "memories")
     yield f"Embeddings  {embedder.name}: {'ready' if embedder.ready else embedder.detail}; {pending} pending embedding"
     yield f"Model       {_model(answer.model)}"
+    yield f"Worker      {answer.worker.problem or f'running {answer.worker.place}'}"
+    yield f"Learning    {_learning(answer.learning)}"
     yield f"Metering    {f'since {when(coverage.metered_since)}' if coverage.metering_enabled else 'off'}"
     for alert in answer.alerts:
         yield f"Alert       {visible(alert.said)} (since {when(alert.opened_at)})"
@@ -70,6 +72,15 @@ def _lines(answer: StatusResponse) -> Iterator[str]:
         yield f"\n{counted(answer.dead_letter_count, 'job')} failed permanently; the latest:"
         letters = [[letter.job_id, letter.kind, letter.attempts, letter.cause] for letter in answer.dead_letters]
         yield table(["id", "job", "attempts", "last error"], letters)
+
+
+def _learning(learning: LearningStatus) -> str:
+    rate = f"{learning.turns_per_second:g} turns/s in the best of the last minutes"
+    if not learning.turns_waiting:
+        return f"no backlog; {rate}"
+    left = "" if learning.seconds_left is None else f"; about {learning.seconds_left:.0f} s left"
+    waiting = f"{counted(learning.turns_waiting, 'turn')} waiting, the oldest for {learning.oldest_seconds:.0f} s"
+    return f"{waiting}{left}; {rate}"
 
 
 def _model(model: ModelStatus) -> str:

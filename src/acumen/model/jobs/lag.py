@@ -1,19 +1,23 @@
 """How far learning is behind publishing."""
 
+from collections.abc import Iterable, Mapping
+
 from msgspec import Struct
 
 from acumen.model.ids import Millis
 from acumen.model.times import MINUTE_MS
 
-# The rate is an average over as many whole minutes.
+# The rate is that of the best of as many minutes: in the others there may have been little to learn.
 RATE_MINUTES = 5
+# Of a minute that has only begun, so much counts at least.
+LEAST_MS = 10_000
 
 
 class LearningLag(Struct, frozen=True):
     """Turns that are published and due to be read, but not read yet.
 
     `oldest_at` is when the oldest of them became due; None without a backlog. `turns_per_second` is how fast turns were
-    learned lately.
+    learned in the best of the last minutes.
     """
 
     turns_waiting: int = 0
@@ -31,13 +35,19 @@ class LearningLag(Struct, frozen=True):
         return max(0, at - self.oldest_at) if self.oldest_at is not None else 0
 
     def delay_seconds(self, at: Millis, limit: float) -> int | None:
-        """How late a turn that is published now is learned, when that is above the limit; else None."""
-        delay = max(self.age_ms(at) / 1000, self.seconds_left or 0.0)
-        return round(delay) if delay > limit else None
+        """When a turn that is published now will be learned, if the oldest waits longer than the limit; else None."""
+        age = self.age_ms(at) / 1000
+        return round(max(age, self.seconds_left or 0.0)) if age > limit else None
 
 
-def per_second(learned: int, first_minute: Millis | None, at: Millis) -> float:
-    """`learned` since the start of this minute."""
-    if first_minute is None:
-        return 0.0
-    return learned / max(1.0, (at - max(first_minute, at - RATE_MINUTES * MINUTE_MS)) / 1000)
+def turns_per_second(learned: Mapping[Millis, int], at: Millis) -> float:
+    """From the turns learned by minute."""
+    rates = (1000 * turns / min(MINUTE_MS, max(LEAST_MS, at - start)) for start, turns in learned.items())
+    return max(rates, default=0.0)
+
+
+def total_lag(lags: Iterable[LearningLag]) -> LearningLag:
+    """Of all orgs together."""
+    each = list(lags)
+    oldest = min((lag.oldest_at for lag in each if lag.oldest_at is not None), default=None)
+    return LearningLag(sum(lag.turns_waiting for lag in each), oldest, sum(lag.turns_per_second for lag in each))

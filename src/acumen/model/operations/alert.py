@@ -9,8 +9,10 @@ from msgspec import Struct, field
 
 from acumen.model.ids import Millis
 from acumen.model.jobs.job import Job, JobState
+from acumen.model.jobs.lag import LearningLag
 from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.operations.failure import FailureGroup, GroupState
+from acumen.model.plural import counted
 from acumen.model.times import HOUR_MS, MINUTE_MS
 
 # A source that reported in fewer hours of a week has no rhythm that it could break.
@@ -30,6 +32,7 @@ class AlertKind(StrEnum):
     SILENT = "source_silent"
     ESCALATING = "group_escalating"
     ANALYSIS = "analysis_failing"
+    LEARNING = "learning_late"
 
 
 class Problem(Struct, frozen=True):
@@ -109,6 +112,16 @@ def model_failing(role: ModelRole, calls: Sequence[LlmCall]) -> Problem | None:
     cause = (last.error or str(last.outcome))[:QUOTED]
     message = f"{last.model or 'the model'} did not answer the last questions ({role}), so rules stepped in: {cause}"
     return Problem(AlertKind.ANALYSIS, f"model:{role}", message, {"outcomes": [str(call.outcome) for call in ended]})
+
+
+def learning_late(lag: LearningLag, at: Millis, most_ms: int) -> Problem | None:
+    age = lag.age_ms(at)
+    if age <= most_ms:
+        return None
+    seconds = lag.seconds_left
+    left = "no turn was learned lately" if seconds is None else f"about {_span(1000 * seconds)} are left"
+    message = f"Learning is late: {counted(lag.turns_waiting, 'turn')} wait, the oldest for {_span(age)}; {left}"
+    return Problem(AlertKind.LEARNING, "", message, {"turns_waiting": lag.turns_waiting, "oldest_at": lag.oldest_at})
 
 
 def _is_stuck(job: Job, at: Millis) -> bool:

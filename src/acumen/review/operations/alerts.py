@@ -7,7 +7,16 @@ from acumen.deps import Deps
 from acumen.model.ids import Millis, OrgId, fresh_id
 from acumen.model.jobs.events import Alerted, Failed, Hour, Minutes, Recovered, Worked
 from acumen.model.metering.llm_call import ModelRole
-from acumen.model.operations.alert import Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
+from acumen.model.operations.alert import (
+    Alert,
+    Delivery,
+    Problem,
+    analysis_failing,
+    escalating,
+    learning_late,
+    model_failing,
+    silent,
+)
 from acumen.model.operations.failure import WEEK_HOURS
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.storage.store import Tx
@@ -46,6 +55,7 @@ def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     checked += [analysis_failing(event, tx.jobs.find_by_event(event), tx.at) for event in ANALYSES]
     calls = tx.llm_calls.find_latest(Millis(tx.at - DAY_MS), CALLS_CHECKED) if deps.llm else []
     checked += [model_failing(role, calls) for role in ModelRole]
+    checked.append(learning_late(tx.jobs.get_lag(), tx.at, deps.settings.alerts.learning_minutes * MINUTE_MS))
     return {(problem.kind, problem.subject): problem for problem in checked if problem is not None}
 
 
@@ -85,10 +95,11 @@ async def latest(limit: int, deps: Deps, *, only_open: bool) -> list[tuple[Alert
 
 
 async def expire(_event: Hour, deps: Deps) -> None:
-    """Closed alerts and failed jobs."""
+    """Closed alerts, failed jobs, and how much was learned per minute."""
     await deps.store.write(lambda tx: _expire(tx, Millis(tx.at - KEEP_DAYS * DAY_MS)))
 
 
 def _expire(tx: Tx, before: Millis) -> None:
     tx.alerts.expire(before)
     tx.jobs.delete_dead_letters(before)
+    tx.jobs.expire_learned()

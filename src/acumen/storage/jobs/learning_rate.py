@@ -1,6 +1,6 @@
 """How many turns are learned per minute, and how many wait, as rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Millis, OrgId
 from acumen.model.jobs.events import Published
-from acumen.model.jobs.lag import RATE_MINUTES, LearningLag, per_second
+from acumen.model.jobs.lag import RATE_MINUTES, LearningLag, turns_per_second
 from acumen.model.times import DAY_MS, MINUTE_MS
 from acumen.storage.engine.compiled_statement import CompiledStatement
 from acumen.storage.engine.database import Database
@@ -40,18 +40,15 @@ def learning_lag(conn: sa.Connection, at: Millis, org: OrgId | None = None) -> d
     lately are left out.
     """
     waiting = {row.org_id: row for row in conn.execute(_waiting(org))}
-    learned = {row.org_id: row for row in conn.execute(_learned(at, org))}
-    return {OrgId(name): _lag(waiting.get(name), learned.get(name), at) for name in waiting.keys() | learned.keys()}
+    learned: dict[str, dict[Millis, int]] = {}
+    for row in conn.execute(_learned(at, org)):
+        learned.setdefault(row.org_id, {})[Millis(row.minute)] = row.turns
+    names = waiting.keys() | learned.keys()
+    return {OrgId(name): _lag(waiting.get(name), turns_per_second(learned.get(name, {}), at)) for name in names}
 
 
-def total(lags: Sequence[LearningLag]) -> LearningLag:
-    oldest = min((lag.oldest_at for lag in lags if lag.oldest_at is not None), default=None)
-    return LearningLag(sum(lag.turns_waiting for lag in lags), oldest, sum(lag.turns_per_second for lag in lags))
-
-
-def _lag(waiting: Any, learned: Any, at: Millis) -> LearningLag:
-    rate = per_second(learned.turns, learned.minute, at) if learned else 0.0
-    return LearningLag(waiting.turns, waiting.run_at, rate) if waiting else LearningLag(0, None, rate)
+def _lag(waiting: Any, rate: float) -> LearningLag:
+    return LearningLag(waiting.turns, waiting.run_at, rate) if waiting else LearningLag(turns_per_second=rate)
 
 
 def _waiting(org: OrgId | None) -> sa.Select[Any]:
@@ -63,6 +60,5 @@ def _waiting(org: OrgId | None) -> sa.Select[Any]:
 
 def _learned(at: Millis, org: OrgId | None) -> sa.Select[Any]:
     c = learned_turns.c
-    counted = (c.org_id, sa.func.sum(c.turns).label("turns"), sa.func.min(c.minute).label("minute"))
-    lately = sa.select(*counted).where(c.minute > at - (RATE_MINUTES + 1) * MINUTE_MS)
-    return (lately if org is None else lately.where(c.org_id == org)).group_by(c.org_id)
+    lately = sa.select(c.org_id, c.minute, c.turns).where(c.minute > at - RATE_MINUTES * MINUTE_MS, c.minute <= at)
+    return lately if org is None else lately.where(c.org_id == org)

@@ -6,7 +6,8 @@ from starlette.responses import Response
 from acumen.llm.embedding import DIMS
 from acumen.meter import system_status
 from acumen.meter.system_status import LEAST_FREE_BYTES, Activity
-from acumen.model.ids import Kind
+from acumen.model.ids import Kind, Millis
+from acumen.model.jobs.lag import LearningLag
 from acumen.model.memories.base import Status
 from acumen.operate import last_backup
 from acumen.web import words
@@ -29,6 +30,7 @@ async def system(visit: Visit) -> Response:
         "system.html",
         system=status,
         activity=activity,
+        learning=_learning(status.learning, visit.deps.now()),
         disk=_disk(visit, activity),
         most_of_a_source=max((source.counts.total for source in activity.sources), default=1),
         checks=_checks(visit),
@@ -36,6 +38,14 @@ async def system(visit: Visit) -> Response:
         kinds=list(Kind),
         statuses=[name for name in Status if any(counts[name] for counts in status.memories.values())],
     )
+
+
+def _learning(lag: LearningLag, at: Millis) -> str:
+    rate = f"{words.compact(lag.turns_per_second)} turns/s"
+    if not lag.turns_waiting:
+        return f"No backlog, {rate}"
+    left = "" if lag.seconds_left is None else f", about {words.compact(lag.seconds_left)} s left"
+    return f"{words.number(lag.turns_waiting)} turns waiting, the oldest for {lag.age_ms(at) // 1000} s{left}, {rate}"
 
 
 def _disk(visit: Visit, activity: Activity) -> Disk:
