@@ -20,13 +20,13 @@ from acumen.jobs.write_behind import WriteBehindBuffer
 from acumen.llm import providers
 from acumen.llm.gateway import Gateway
 from acumen.llm.local_models import LocalModels
-from acumen.meter import usage
+from acumen.meter import scheduled_backups, usage
 from acumen.meter.llm_ledger import StoredLedger
 from acumen.model import config as org_config
 from acumen.model.account import StoredConfig
 from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG, Millis, OrgId, now
-from acumen.model.jobs.events import Event, Hour, Minutes
+from acumen.model.jobs.events import BackupDue, Event, Hour, Minutes
 from acumen.model.jobs.job import Job
 from acumen.model.jobs.lag import LearningLag
 from acumen.model.metering.experiment import Experiment
@@ -82,6 +82,9 @@ class App:
         prepare(self.store, self.settings)
         for org in {LOCAL_ORG, *await self.store.read(all_orgs)}:
             await self.open_org(org)
+        if self.settings.backup.folder:
+            first_at = scheduled_backups.first_at(self.settings, self._clock())
+            await self.store.of(LOCAL_ORG).write(lambda tx: tx.jobs.add(BackupDue(), first_at))
         await self.start_tasks(work=work)
         self._tasks.append(asyncio.create_task(self._watch_lag()))
 
@@ -234,7 +237,7 @@ class App:
         # Jobs look for outcomes of injections, which must be stored by then.
         await self.flush_usage()
         deps = await self.deps_for(job.org_id)
-        scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.event)
+        scheduled = self._scheduled_event(job)
         if scheduled is not None:  # first, so that a job that fails does not end its schedule
             await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)), hold_org=False)
         await self._run_steps(job, deps)
@@ -253,8 +256,14 @@ class App:
         self.metrics.job(run.event, run.result, run.seconds)
         self._unreported.append(run)
 
+    def _scheduled_event(self, job: Job) -> Event | None:
+        periodic: list[Event] = [Hour(), Minutes(), *([BackupDue()] if self.settings.backup.folder else [])]
+        return next((event for event in periodic if event.name == job.event), None)
+
     def _next(self, event: Event, at: Millis) -> Millis:
         """When a periodic event is due again."""
+        if isinstance(event, BackupDue):
+            return Millis(at + HOUR_MS * self.settings.backup.every_hours)
         return Millis(at + (HOUR_MS if isinstance(event, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
 
     # --- metering --------------------------------------------------------------------------------------------------

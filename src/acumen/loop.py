@@ -10,7 +10,7 @@ that failed and then succeeded in a session, `Worked` from a call that succeeds 
 
 People start runs: `GenerationAsked` rebuilds memories, `RegenerationAsked` evaluates sessions again, `AggregationAsked`
 shares lessons. `Hour` does the housekeeping, `Minutes` checks for problems, `Alerted` delivers an alert,
-`Erased` removes the bytes of erased rows.
+`BackupDue` copies the database, `Erased` removes the bytes of erased rows.
 """
 
 import asyncio
@@ -24,10 +24,11 @@ from acumen.learn.evaluate import evaluate, regenerate
 from acumen.learn.incidents import failures, recoveries, successes
 from acumen.learn.runs import generation
 from acumen.learn.share import aggregate
-from acumen.meter import llm_ledger, outcomes, usage
+from acumen.meter import llm_ledger, outcomes, scheduled_backups, usage
 from acumen.model.jobs.events import (
     AggregationAsked,
     Alerted,
+    BackupDue,
     Ended,
     Erased,
     Event,
@@ -82,6 +83,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
     Recovered: (recoveries.learn,),
     Worked: (successes.consolidate,),
     Minutes: (alerts.check,),
+    BackupDue: (scheduled_backups.back_up,),
     Alerted: (webhook.deliver,),
     ReviewOpened: (duplicate_scan.scan,),
     Erased: (scrub.carry_on,),

@@ -12,10 +12,11 @@ from acumen.settings import Settings
 from acumen.storage import copies
 from acumen.storage.accounts.api_keys import any_exist
 from acumen.storage.copies import CopyPlan, CopyResult
-from acumen.storage.engine import backup, migrate
+from acumen.storage.engine import backup, migrate, restore
 from acumen.storage.engine.backup import Backup
 from acumen.storage.engine.copy_store import CopyStep, Report
 from acumen.storage.engine.database import Database
+from acumen.storage.engine.restore import Restored
 from acumen.storage.memories import change_numbers
 from acumen.storage.memories.candidates import engines
 from acumen.storage.store import Store, connect
@@ -96,6 +97,11 @@ def copy_store(source: str, target: str, report: Report) -> CopyResult:
 def back_up(settings: Settings, target: Path) -> Backup:
     """Copies a SQLite database in use to a new file and checks the copy."""
     return backup.make(settings, target)
+
+
+def restore_backup(settings: Settings, source: Path, *, overwrite: bool) -> Restored:
+    """Puts a checked backup in the place of the SQLite database of a stopped server."""
+    return restore.restore(settings, source, overwrite=overwrite)
 
 
 def last_backup(settings: Settings) -> Backup | None:

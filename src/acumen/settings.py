@@ -197,6 +197,14 @@ class LlmSettings(Section):
     prices: str = Field("", description="TOML file with prices that replaces the built-in table.")
 
 
+class BackupSettings(Section):
+    """Scheduled backups of SQLite."""
+
+    folder: str = Field("", description="Folder for scheduled backups, preferably on another disk; empty makes none.")
+    every_hours: int = Field(24, ge=1, le=720, description="Hours between scheduled backups.")
+    keep: int = Field(7, ge=1, description="Scheduled backups that are kept; older ones are deleted.")
+
+
 class TelemetrySettings(Section):
     """Metrics and traces of the server's own work."""
 
@@ -237,6 +245,13 @@ class Settings(Section):
     web: Web = Web()
     review: ReviewSettings = ReviewSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    backup: BackupSettings = BackupSettings()
+
+    @model_validator(mode="after")
+    def _backups_of_sqlite(self) -> Self:
+        if self.backup.folder and self.database_url:
+            raise ValueError("backup.folder is for SQLite; back up Postgres with its own tools, such as pg_dump")
+        return self
 
     @property
     def data_dir(self) -> Path:
@@ -297,6 +312,9 @@ def _deep_merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, 
 def _sentence(invalid: ValidationError) -> str:
     parts = []
     for error in invalid.errors():
+        if not error["loc"]:  # about several settings, whose values are not repeated
+            parts.append(error["msg"].removeprefix("Value error, ") + ".")
+            continue
         path = ".".join(str(step) for step in error["loc"])
         variable = PREFIX + "__".join(str(step).upper() for step in error["loc"])
         if error["type"] == "extra_forbidden":

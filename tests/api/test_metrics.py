@@ -63,7 +63,7 @@ async def test_jobs_models_cache_and_losses_are_figures_of_the_whole_server(star
     reads = Script().says(ModelRole.GATE, {"worth_reading": True}).says(ModelRole.EXTRACTION, {"edits": []})
     app = await start(script=reads)
     http = served(app)
-    await http.post("/api/add_user_profile", json=profile("Lives in Paris"))
+    await http.post("/api/add_user_profile", json={"user_profiles": [profile("Lives in Paris")]})
     await http.post("/api/publish_interaction", json=said("I moved to Lyon.", force_extraction=True))
     due = samples(await http.get("/metrics"))
     await app.worker.run_due()

@@ -11,7 +11,7 @@ from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
 from acumen.llm.embedding import DIMS
 from acumen.llm.providers import configured
-from acumen.meter import system_status
+from acumen.meter import scheduled_backups, system_status
 from acumen.meter.system_status import LEAST_FREE_BYTES, SystemStatus
 from acumen.model.account import ApiKey
 from acumen.model.ids import Millis
@@ -176,6 +176,8 @@ async def ready(_request: Nothing, call: Call) -> wire.ReadinessResponse:
         "model": await _language_model(call, asks_database=database.status == "passed"),
         "worker": _worker(call),
     }
+    if call.app.settings.backup.folder:
+        checks["backup"] = await _backup(call, asks_database=database.status == "passed")
     failed = any(check.required and check.status == "failed" for check in checks.values())
     recorded = None if failed else await operations.count(call.deps)
     return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=recorded)
@@ -222,6 +224,16 @@ async def _over_budget(call: Call) -> str | None:
     llm = (await call.app.deps_for(call.caller.org)).llm
     limited = llm is not None and llm.route.daily_tokens
     return llm.over_budget(await llm.ledger.spent_today()) if llm and limited else None
+
+
+async def _backup(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:
+    """Never required: without backups, requests are answered."""
+    if not asks_database:
+        return wire.ReadinessCheck(status="not_checked", required=False, reason="the database does not answer")
+    problem = await scheduled_backups.problem(call.deps)
+    last = operate.last_backup(call.app.settings)
+    made = "none yet" if last is None else datetime.fromtimestamp(last.at / 1000, UTC).isoformat(timespec="seconds")
+    return _check(ok=problem is None, reason=problem.said if problem else f"last backup: {made}", required=False)
 
 
 def _worker(call: Call) -> wire.ReadinessCheck:

@@ -23,6 +23,7 @@ COMMANDS = {
         "worker": ("local.worker", "Run background jobs only, on Postgres."),
         "migrate": ("local.migrate", "Upgrade the database schema, or move a store to another database."),
         "backup": ("local.backup", "Back up the SQLite database while the server runs."),
+        "restore": ("local.restore", "Restore a backup while the server is stopped."),
         "keys": ("local.keys", "Create, list and revoke API keys."),
         "doctor": ("local.doctor", "Check the installation and suggest fixes."),
         "status": ("remote.status", "Show jobs, dead letters, storage and memory counts."),

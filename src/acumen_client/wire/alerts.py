@@ -24,7 +24,7 @@ class AlertView(AnswerModel):
     """Open until a later check no longer finds the problem."""
 
     alert_id: str
-    kind: Literal["source_silent", "group_escalating", "analysis_failing", "learning_late"]
+    kind: Literal["source_silent", "group_escalating", "analysis_failing", "learning_late", "backup_failing"]
     subject: str
     said: str
     opened_at: int

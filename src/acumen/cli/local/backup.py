@@ -27,9 +27,8 @@ def backup(
     if not file.absolute().parent.is_dir():
         raise BadInput(f"Folder {file.absolute().parent} does not exist.")
     copy = back_up(settings, file)
-    path = settings.sqlite_path
     text = (
         f"Wrote {copy.path} ({size(copy.bytes)}, {copy.seconds} s). Integrity check passed.\n"
-        f"To restore it: stop the server, delete {path}-wal and {path}-shm, and copy the file over {path}."
+        f"To restore it: stop the server and run `acumen restore {copy.path} --overwrite`."
     )
     show(as_json, asdict(copy), text)

@@ -126,7 +126,7 @@ def database(settings: Settings) -> Finding:
         fix = (
             "Check that Postgres is running and that the URL is correct."
             if settings.database_url
-            else "Restore it from a backup."
+            else "Stop the server and restore a backup: `acumen restore FILE --overwrite`."
         )
         return Finding("fail", "Database", sentence(error), fix)
     return _schema(at, f"{version}, schema {at or 'none'}", settings)
@@ -150,7 +150,7 @@ def integrity(settings: Settings) -> Finding:
     except Exception as error:  # noqa: BLE001 - a database can fail in every way a driver knows
         return Finding("warn", "Integrity", f"cannot be checked: {sentence(error)}", SEE_DATABASE)
     if problems:
-        fix = "Stop the server and restore a backup, or try `sqlite3 acumen.db .recover`."
+        fix = "Stop the server and run `acumen restore FILE --overwrite`, or try `sqlite3 acumen.db .recover`."
         return Finding("fail", "Integrity", f"{counted(len(problems), 'problem')}: {problems[0]}", fix)
     return Finding("ok", "Integrity", "no problems found")
 

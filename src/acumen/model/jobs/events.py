@@ -145,6 +145,16 @@ class Minutes(Event, frozen=True):
         return "minutes"
 
 
+class BackupDue(Event, frozen=True):
+    """The last scheduled backup is old."""
+
+    name: ClassVar[str] = "backup"
+
+    @property
+    def scope(self) -> str:
+        return "backup"
+
+
 class Alerted(Event, frozen=True):
     """An alert waits for delivery to the webhook."""
 

@@ -33,6 +33,7 @@ class AlertKind(StrEnum):
     ESCALATING = "group_escalating"
     ANALYSIS = "analysis_failing"
     LEARNING = "learning_late"
+    BACKUP = "backup_failing"
 
 
 class Problem(Struct, frozen=True):
@@ -101,6 +102,15 @@ def analysis_failing(event: str, jobs: Sequence[Job], at: Millis) -> Problem | N
     cause = next((job.last_error for job in stuck if job.last_error), "no worker runs it")
     message = f"{len(stuck)} analysis job(s) of kind {event} fail: {cause[:QUOTED]}"
     return Problem(AlertKind.ANALYSIS, event, message, {"jobs": len(stuck)})
+
+
+def backup_failing(jobs: Sequence[Job], at: Millis) -> Problem | None:
+    """Of the jobs that make backups."""
+    stuck = [job for job in jobs if _is_stuck(job, at)]
+    if not stuck:
+        return None
+    cause = next((job.last_error for job in stuck if job.last_error), "no worker makes them")
+    return Problem(AlertKind.BACKUP, "backup", f"scheduled backups fail: {cause[:QUOTED]}")
 
 
 def model_failing(role: ModelRole, calls: Sequence[LlmCall]) -> Problem | None:

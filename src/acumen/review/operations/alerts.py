@@ -4,14 +4,15 @@ import json
 from collections.abc import Sequence
 
 from acumen.deps import Deps
-from acumen.model.ids import Millis, OrgId, fresh_id
-from acumen.model.jobs.events import Alerted, Failed, Hour, Minutes, Recovered, Worked
+from acumen.model.ids import LOCAL_ORG, Millis, OrgId, fresh_id
+from acumen.model.jobs.events import Alerted, BackupDue, Failed, Hour, Minutes, Recovered, Worked
 from acumen.model.metering.llm_call import ModelRole
 from acumen.model.operations.alert import (
     Alert,
     Delivery,
     Problem,
     analysis_failing,
+    backup_failing,
     escalating,
     learning_late,
     model_failing,
@@ -56,7 +57,14 @@ def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     calls = tx.llm_calls.find_latest(Millis(tx.at - DAY_MS), CALLS_CHECKED) if deps.llm else []
     checked += [model_failing(role, calls) for role in ModelRole]
     checked.append(learning_late(tx.jobs.get_lag(), tx.at, deps.settings.alerts.learning_minutes * MINUTE_MS))
+    checked.append(_backup_failing(tx, deps))
     return {(problem.kind, problem.subject): problem for problem in checked if problem is not None}
+
+
+def _backup_failing(tx: Tx, deps: Deps) -> Problem | None:
+    """Backups are of the whole server: its own organization hears of them."""
+    scheduled = deps.settings.backup.folder and deps.org == LOCAL_ORG
+    return backup_failing(tx.jobs.find_by_event(BackupDue.name), tx.at) if scheduled else None
 
 
 def _last(tx: Tx, source: str, hours: Sequence[int]) -> Millis:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +16,8 @@ from acumen.model.ids import Millis, now
 from acumen.settings import Settings
 
 REMEMBERED = "backup.json"
+# Names of scheduled backups, whose order is that of their times. No other file is ever deleted.
+SCHEDULED = f"acumen-{'[0-9]' * 8}T{'[0-9]' * 6}Z.db"
 
 
 class Backup(Struct, frozen=True):
@@ -41,10 +44,26 @@ def make(settings: Settings, target: Path) -> Backup:
     try:
         _copy(settings.sqlite_path, part)
         part.rename(target)
+        sync(target.parent)
     finally:
         part.unlink(missing_ok=True)
     made = Backup(str(target.resolve()), target.stat().st_size, at, round(time.monotonic() - began, 2))
     (settings.data_dir / REMEMBERED).write_text(json.dumps(asdict(made)))
+    return made
+
+
+def make_scheduled(settings: Settings) -> Backup:
+    """In the folder of the settings, under the time of today (UTC). Only then the oldest of these are deleted."""
+    folder = Path(settings.backup.folder).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for unfinished in folder.glob(f".{SCHEDULED}.part"):  # of a process that was killed
+            unfinished.unlink()
+        made = make(settings, folder / f"acumen-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.db")
+        for old in sorted(folder.glob(SCHEDULED))[: -settings.backup.keep]:
+            old.unlink()
+    except OSError as error:
+        raise Unavailable(f"The backup in {folder} failed: {error.strerror or error}.") from error
     return made
 
 
@@ -69,5 +88,13 @@ def _copy(source: Path, part: Path) -> None:
         raise StorageFull() if full else Unavailable(f"The copy could not be made: {wrong}.") from wrong
     if damage:
         raise Unavailable(f"The copy is damaged, so it was not kept: {damage[0]}. Run `acumen doctor`.")
-    with part.open("rb") as file:
-        os.fsync(file.fileno())
+    sync(part)
+
+
+def sync(path: Path) -> None:
+    """A file or a folder: what it holds or names survives a power loss."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
