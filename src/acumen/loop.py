@@ -49,8 +49,8 @@ from acumen.model.jobs.job import Job
 from acumen.observe import operations
 from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
-from acumen.review import duplicate_scan, scrub
-from acumen.review.operations import alerts, webhook
+from acumen.review import duplicate_scan
+from acumen.review.operations import alerts, scrub, webhook
 from acumen.telemetry import traces
 
 Step = Callable[[Any, Deps], Awaitable[None]]

@@ -69,6 +69,11 @@ class Observe(Section):
         description="Failure groups not seen for longer are deleted, with older analyses and findings, "
         "unless a person changed them or a lesson uses them.",
     )
+    keep_secrets: bool = Field(
+        False,
+        description="Store turns, queries and added memories as they are; off replaces keys, passwords, tokens, card "
+        "and account numbers.",
+    )
     otlp_content: bool = Field(
         False, description="Store messages, arguments and results of traces; off stores only their sizes."
     )

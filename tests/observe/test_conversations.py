@@ -10,7 +10,8 @@ from tests.world import ADA, Org, a_request, a_turn
 
 async def publish(org: Org, name: str = "r1", **about: object) -> bool:
     request = a_request(name, **about)
-    return await conversations.publish(request, [a_turn("hello", request)], await org.app.deps_for(org.id))
+    accepted = await conversations.publish(request, [a_turn("hello", request)], await org.app.deps_for(org.id))
+    return accepted.is_new
 
 
 async def jobs(org: Org) -> list[str]:

@@ -10,6 +10,7 @@ from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, RequestId, SessionId, UserId
 from acumen.model.jobs.events import Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
+from acumen.model.redaction import Redactor
 from acumen.storage.engine.scope import OrgLock
 from acumen.storage.store import Tx
 
@@ -26,14 +27,24 @@ class Publication(Struct, frozen=True):
         return len(self.turns)
 
 
-async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) -> bool:
-    """Committed when this returns. False when the same request was stored before."""
+class Accepted(Struct, frozen=True):
+    """`is_new` is false when the same request was stored before; `warning` says what was redacted, if anything."""
+
+    is_new: bool
+    warning: str | None
+
+
+async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) -> Accepted:
+    """Committed when this returns, without secrets."""
+    redactor = Redactor(keep_secrets=deps.settings.observe.keep_secrets)
+    turns = [redactor.struct(turn) for turn in turns]
     if request.evaluation_only:
         quiet = SessionQuiet(request.user_id, request.session_id)
         publication = Publication(request, turns, quiet, _quiet_at(request, deps))
     else:
         publication = Publication(request, turns, Published(request.user_id, request.id), None)
-    return await deps.store.write_batched(_store_all, publication, OrgLock.NONE)
+    is_new = await deps.store.write_batched(_store_all, publication, OrgLock.NONE)
+    return Accepted(is_new, redactor.warning("the turns"))
 
 
 def _store_all(tx: Tx, publications: Sequence[Publication]) -> list[bool]:

@@ -16,6 +16,7 @@ from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId
 from acumen.model.memories.search import Facet, Filter, Found, RankingMode
 from acumen.model.metering.experiment import Assignment
 from acumen.model.metering.usage import PRODUCTION
+from acumen.model.redaction import Redactor
 from acumen.recall.context import Context, Shares, compose
 from acumen.recall.dedupe import dedupe_lessons
 from acumen.recall.experiments import assigned
@@ -63,6 +64,7 @@ class Recalled(Struct, frozen=True):
     duration_ms: float
     assignment: Assignment | None = None  # to an arm of the experiment that runs
     context_budget: int = 0
+    warning: str | None = None  # what of the query was redacted
     also: Sequence[Hit] = ()  # memories that went into the context, or could have, without being found
 
     @property
@@ -108,10 +110,12 @@ class _Understood(Struct, frozen=True):
 
 async def search_memories(ask: Ask, deps: Deps) -> Recalled:
     began = time.perf_counter()
+    ask, warning = _without_secrets(ask, deps)
     assignment = assigned(deps.config.experiment, ask.user_id) if ask.caller_type == PRODUCTION else None
     if assignment is not None and assignment.is_holdout:
         duration_ms, empty = (time.perf_counter() - began) * 1000, Context("", 0, (), ())
-        return Recalled(_injection_id(), ask, (), empty, ask.mode, None, deps.now(), duration_ms, assignment)
+        at = deps.now()
+        return Recalled(_injection_id(), ask, (), empty, ask.mode, None, at, duration_ms, assignment, warning=warning)
     understood = await _understand(ask.query, ask.mode, deps)
     budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
     hits, material = await deps.store.read(lambda tx: _read(tx, ask, understood, budget, deps))
@@ -131,7 +135,18 @@ async def search_memories(ask: Ask, deps: Deps) -> Recalled:
         assignment=assignment,
         context_budget=budget,
         also=material.also(hits),
+        warning=warning,
     )
+
+
+A = TypeVar("A", "Ask", "AskTurns")
+
+
+def _without_secrets(ask: A, deps: Deps) -> tuple[A, str | None]:
+    """A query is stored with its injection, and what it searches is redacted, too."""
+    redactor = Redactor(keep_secrets=deps.settings.observe.keep_secrets)
+    clean = redactor.text(ask.query or "")
+    return (replace(ask, query=clean) if redactor.count else ask), redactor.warning("the query")
 
 
 def _injection_id() -> InjectionId:
@@ -139,6 +154,7 @@ def _injection_id() -> InjectionId:
 
 
 async def search_turns(ask: AskTurns, deps: Deps) -> RecalledTurns:
+    ask, _ = _without_secrets(ask, deps)
     understood = await _understand(ask.query, ask.mode, deps)
     hits = await deps.store.read(lambda tx: _turns(tx, ask, understood, deps))
     return RecalledTurns(_injection_id(), hits, understood.mode, understood.degraded)

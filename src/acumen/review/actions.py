@@ -13,9 +13,10 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
+from acumen.model.redaction import Redactor
 from acumen.model.review.action import UNREVIEWED, Action, ActionId, ActionItem, ActionKind, ActionRequest, ReviewState
-from acumen.review import scrub
 from acumen.review.audit_log import changed_item, fresh_action
+from acumen.review.operations import scrub
 from acumen.review.plan import check, plan
 from acumen.review.sharing import share
 from acumen.storage.memories.lineage import Because
@@ -34,6 +35,7 @@ class ReviewedMemory(Struct, frozen=True):
 
 async def preview(request: ActionRequest, flagged: Flagged, deps: Deps) -> Action:
     """The action as it would be; nothing is changed."""
+    request = _without_secrets(request, deps)
     check(request, deps.now())
     return await deps.store.read(lambda tx: _dry_run(tx, request, flagged, deps.now()))
 
@@ -46,6 +48,7 @@ async def confirm(
     An action that would change nothing is not stored and has no id.
     """
     at = deps.now()
+    request = _without_secrets(request, deps)
     check(request, at)
     before = await deps.store.read(lambda tx: reviewed_memories(tx, _refs(request)))
     rows = await _search_rows(request, before, at, deps)
@@ -63,6 +66,12 @@ async def confirm(
         return _apply(tx, request, now, flagged, rows, action)
 
     return await deps.store.write(store)
+
+
+def _without_secrets(request: ActionRequest, deps: Deps) -> ActionRequest:
+    redactor = Redactor(keep_secrets=deps.settings.observe.keep_secrets)
+    changes, reason = redactor.value(dict(request.changes)), redactor.text(request.reason)
+    return replace(request, changes=changes, reason=reason) if redactor.count else request
 
 
 def _refs(request: ActionRequest) -> list[MemoryRef]:

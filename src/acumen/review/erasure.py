@@ -12,7 +12,7 @@ from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.search import TURN, Filter
 from acumen.model.metering.evaluation import SessionKey, items_of
 from acumen.model.operations.operation import Operation, OperationFilter
-from acumen.review import scrub
+from acumen.review.operations import scrub
 from acumen.review.operations.purge import remove_of_sessions
 from acumen.storage.store import Tx
 
@@ -67,11 +67,12 @@ async def delete_all_turns(deps: Deps) -> int:
 
 
 def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
-    scrub.schedule(tx)
     turns = tx.conversations.find_by_requests(ids)
     sessions = _held_sessions(tx, ids)
     tx.search_rows.mark_deleted(TURN, {str(turn.id): turn.user_id for turn in turns})
     gone = tx.conversations.delete_requests(ids)
+    if gone:
+        scrub.schedule(tx)
     users = {turn.user_id for turn in turns}
     tx.injections.erase_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
     _forget_evaluations(tx, sessions)

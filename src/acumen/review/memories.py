@@ -10,9 +10,10 @@ from acumen.jobs.retry_on_conflict import retry_on_conflict
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import Filter
+from acumen.model.redaction import Redactor
 from acumen.model.review.action import ActionKind, ActionRequest, Target
-from acumen.review import scrub
 from acumen.review.actions import confirm
+from acumen.review.operations import scrub
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.memory_rows import row_id
 from acumen.storage.store import Tx
@@ -25,17 +26,19 @@ EDIT_RETRIES = 3
 Also = Callable[[Tx], None]  # runs in the transaction that deletes
 
 
-async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
-    """All or none; returns how many."""
+async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> str | None:
+    """All or none, without secrets; returns what was redacted, in a sentence."""
+    redactor = Redactor(keep_secrets=deps.settings.observe.keep_secrets)
+    memories = [redactor.struct(memory) for memory in memories]
     rows = await deps.index.rows([Document(kind, owner(memory), searchable(memory)) for memory in memories])
 
-    def store(tx: Tx) -> int:
+    def store(tx: Tx) -> None:
         _refuse_taken(tx, kind, memories)
         for memory, row in zip(memories, rows, strict=True):
             tx.memories.add(kind, memory, row, ADDED)
-        return len(memories)
 
-    return await deps.store.write(store)
+    await deps.store.write(store)
+    return redactor.warning("the memories")
 
 
 def _refuse_taken(tx: Tx, kind: Kind, memories: Sequence[Any]) -> None:
@@ -76,10 +79,15 @@ async def delete(
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
             tx.sources.delete_lessons([PlaybookId(number) for memory_id in owned if (number := row_id(memory_id))])
-        scrub.schedule(tx)
-        return tx.memories.delete(kind, owned, DELETED)
+        return _scrubbed(tx, tx.memories.delete(kind, owned, DELETED))
 
     return await deps.store.write(store)
+
+
+def _scrubbed(tx: Tx, deleted: int) -> int:
+    if deleted:
+        scrub.schedule(tx)
+    return deleted
 
 
 def _owned(tx: Tx, kind: Kind, ids: Sequence[str], user: UserId) -> list[str]:
@@ -99,7 +107,6 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None
             also(tx)
         if Kind.AGENT_PLAYBOOK in kinds:
             tx.clusters.delete_all()
-        scrub.schedule(tx)
-        return sum(tx.memories.delete_all(kind, DELETED) for kind in kinds)
+        return _scrubbed(tx, sum(tx.memories.delete_all(kind, DELETED) for kind in kinds))
 
     return await deps.store.write(store)

@@ -34,12 +34,12 @@ async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.
     # Injections must be recorded before the turns are searched for echoes of them.
     await call.app.flush_usage()
     turns = _turns(body, request)
-    await conversations.publish(request, turns, call.deps)
+    accepted = await conversations.publish(request, turns, call.deps)
     call.app.wake_worker()
     learned = await _when_learned(request.id, call) if body.wait_for_response else None
     return wire.PublishUserInteractionResponse(
         message="Interaction published successfully",
-        warnings=[*body.warnings(), *_role_warning(turns)],
+        warnings=[*body.warnings(), *_role_warning(turns), *filter(None, [accepted.warning])],
         request_id=request.id,
         storage_type=call.app.store.database.name,
         storage_label=call.app.storage_label,

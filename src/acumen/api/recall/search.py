@@ -247,7 +247,7 @@ def _counted(recalled: Recalled) -> str:
         return f"No memories: this user is in the holdout group of experiment {recalled.assignment.experiment_id!r}"
     summary = f"Found {_memories(len(recalled.hits))}" if recalled.hits else "No relevant memories found"
     injected = f"the context has {_memories(len(recalled.context.shown))}" if recalled.context.shown else None
-    return "; ".join(filter(None, [summary, injected, recalled.degraded]))
+    return "; ".join(filter(None, [summary, injected, recalled.degraded, recalled.warning]))
 
 
 def _memories(count: int) -> str:

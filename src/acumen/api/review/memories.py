@@ -137,17 +137,17 @@ async def get_agent_playbooks(request: wire.GetAgentPlaybooksRequest, call: Call
 @answers(Calls.add_profiles)
 async def add_profiles(request: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
-    count = await memories.add(Kind.PROFILE, [_new_profile(new, now) for new in request.user_profiles], call.deps)
-    return wire.AddedResponse(added_count=count, message=f"Added {counted(count, 'profile')}")
+    warning = await memories.add(Kind.PROFILE, [_new_profile(new, now) for new in request.user_profiles], call.deps)
+    return _added(len(request.user_profiles), "profile", warning)
 
 
 @answers(Calls.add_user_playbooks)
 async def add_user_playbooks(request: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     added = [_new_user_playbook(new, now) for new in request.user_playbooks]
-    count = await memories.add(Kind.USER_PLAYBOOK, added, call.deps)
+    warning = await memories.add(Kind.USER_PLAYBOOK, added, call.deps)
     await aggregate.add_due(call.deps, aggregate.PAUSE_MS)
-    return wire.AddedResponse(added_count=count, message=f"Added {counted(count, 'item')}")
+    return _added(len(added), "item", warning)
 
 
 @answers(Calls.add_agent_playbooks)
@@ -155,8 +155,12 @@ async def add_agent_playbooks(request: wire.AddAgentPlaybookRequest, call: Call)
     now = call.deps.now()
     _require_reviewer_to_decide(request.agent_playbooks, call.caller)
     added = [_new_agent_playbook(new, now) for new in request.agent_playbooks]
-    count = await memories.add(Kind.AGENT_PLAYBOOK, added, call.deps)
-    return wire.AddedResponse(added_count=count, message=f"Added {counted(count, 'item')}")
+    return _added(len(added), "item", await memories.add(Kind.AGENT_PLAYBOOK, added, call.deps))
+
+
+def _added(count: int, noun: str, warning: str | None) -> wire.AddedResponse:
+    message = f"Added {counted(count, noun)}"
+    return wire.AddedResponse(added_count=count, message=f"{message}; {warning}" if warning else message)
 
 
 def _require_reviewer_to_decide(new: Sequence[wire.NewAgentPlaybook], caller: Caller) -> None:

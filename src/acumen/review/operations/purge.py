@@ -13,7 +13,7 @@ from acumen.model.operations.failure import LEAST_SESSIONS, WORTH_ANALYSING
 from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
-from acumen.review import scrub
+from acumen.review.operations import scrub
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
@@ -44,8 +44,10 @@ async def purge(query: OperationFilter, deps: Deps) -> Purged:
     total = Purged()
 
     def remove_batch(tx: Tx) -> Purged:
-        scrub.schedule(tx)
-        return remove(tx, tx.operations.find(query, AT_ONCE))
+        batch = remove(tx, tx.operations.find(query, AT_ONCE))
+        if batch.operations:
+            scrub.schedule(tx)
+        return batch
 
     while True:
         batch = await deps.store.write(remove_batch)

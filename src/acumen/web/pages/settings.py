@@ -27,7 +27,7 @@ from acumen_client.wire.shapes import Role
 # Settings of the server by subject.
 SECTIONS = {
     "Retention": ("meter.keep_days", "meter.keep_rows", "observe.keep_days", "observe.keep_history_days"),
-    "Redaction": ("observe.otlp_content",),
+    "Redaction": ("observe.keep_secrets", "observe.otlp_content"),
     "Language model": ("llm.org_models",),
     "Metering": ("meter.enabled", "meter.flush_seconds", "meter.model"),
     "Alerts": ("alerts.every_minutes", "alerts.silent_minutes", "alerts.webhook_url", "alerts.webhook_secret"),
