@@ -96,6 +96,23 @@ async def test_without_a_model_duplicates_are_found_by_words(start: Start):
     assert (pair.found_by, pair.similarity) == ("words", 1.0)
 
 
+async def test_memories_of_a_large_scope_are_compared_by_a_job_page_by_page(start: Start, monkeypatch):
+    monkeypatch.setattr(duplicate_scan, "PAGE", 3)
+    monkeypatch.setattr(duplicate_scan, "MOST_COMPARED", 9)
+    org = local(await start())
+    many = [profile(f"Keeps zebra {number} in garden {number}", profile_id=f"p{number}") for number in range(10)]
+    deploys = [profile(f"Always deploy the {api} to the us-west-2 region", profile_id=api) for api in ("api", "API")]
+    await org.sdk.add_profiles(user_profiles=[deploys[0], *many, deploys[1]])
+
+    at_once = await org.sdk.memory_duplicates(user_id="ada")
+    await org.learn()
+    later = await org.sdk.memory_duplicates(user_id="ada")
+
+    assert (at_once.pairs, at_once.being_counted) == ([], 12)
+    assert ("API", "api") in {(pair.left.id, pair.right.id) for pair in later.pairs}
+    assert later.being_counted == 0
+
+
 async def test_after_a_large_import_the_queue_opens_at_once_and_says_what_is_still_being_counted(start: Start):
     org = local(await start())
     many = [profile(f"Keeps zebra {n} in garden {n}", profile_id=f"p{n}") for n in range(duplicate_scan.MOST_PENDING)]

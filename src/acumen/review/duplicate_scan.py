@@ -1,21 +1,22 @@
 """Scan changed memories for prompt injection, excessive length and duplicates."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.index.similar_pairs import Pair, similar_vectors, similar_words
+from acumen.index.similar_pairs import Pair, Vectors, similar_vectors, similar_words, unit_vectors
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind
 from acumen.model.jobs.events import Hour, ReviewOpened
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, owner, searchable
-from acumen.model.memories.search import SearchRow
 from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
 from acumen.storage.memories.change_numbers import IndexVersion
+from acumen.storage.memories.search_rows import TextRow
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.store import Tx
 
@@ -24,7 +25,15 @@ AT_ONCE = 500
 MOST_PENDING = 200
 # A copied text may have thousands of duplicates.
 MOST_DUPLICATES = 10
+# Rows that are held at once, with their vectors (some 10 MB).
+PAGE = 4_000
+# Larger scopes are compared by a job, however few of their memories changed.
+MOST_COMPARED = 5_000
 TEXT_SIGNALS = (INSTRUCTION_LIKE, OVERSIZED)
+
+
+# Two ids in order, their similarity, and what it was found by.
+Named = tuple[str, str, float, str]
 
 
 class _Batch(Struct, frozen=True):
@@ -53,7 +62,7 @@ async def scan_pending(deps: Deps) -> int:
     batch = await deps.store.read(_changed)
     if batch is None:
         return 0
-    if batch.count <= MOST_PENDING:
+    if batch.count <= MOST_PENDING and await deps.store.read(lambda tx: _is_small(tx, batch)):
         await _scan(batch, deps)
         return 0
     await deps.store.write(lambda tx: tx.jobs.add(ReviewOpened()), hold_org=False)
@@ -63,18 +72,30 @@ async def scan_pending(deps: Deps) -> int:
 
 
 async def _scan(batch: _Batch, deps: Deps) -> None:
-    results = await deps.store.read(
-        lambda tx: {kind: _flags_and_pairs(tx, kind, ids, deps) for kind, ids in batch.changed.items()}
-    )
+    """A transaction may have changed any number of memories: their batch is scanned in parts."""
+    for kind, ids in batch.changed.items():
+        for start in range(0, len(ids), AT_ONCE):
+            await _scan_part(kind, ids[start : start + AT_ONCE], deps)
+            await deps.stand_back()
+    await deps.store.write(lambda tx: tx.memory_flags.set_scanned(batch.generation, batch.seq))
+
+
+async def _scan_part(kind: Kind, ids: Sequence[str], deps: Deps) -> None:
+    flags, pairs = await deps.store.read(lambda tx: _flags_and_pairs(tx, kind, ids, deps))
 
     def store(tx: Tx) -> None:
-        for kind, (flags, pairs) in results.items():
-            ids = batch.changed[kind]
-            tx.memory_flags.replace(kind, ids, TEXT_SIGNALS, flags)
-            tx.memory_flags.replace_pairs(kind, ids, pairs)
-        tx.memory_flags.set_scanned(batch.generation, batch.seq)
+        tx.memory_flags.replace(kind, ids, TEXT_SIGNALS, flags)
+        tx.memory_flags.replace_pairs(kind, ids, pairs)
 
     await deps.store.write(store)
+
+
+def _is_small(tx: Tx, batch: _Batch) -> bool:
+    rows = 0
+    for kind, ids in batch.changed.items():
+        owners = {owner(memory) for memory in tx.by_kind[kind].get_many(ids).values()}
+        rows += sum(tx.search_rows.count(kind, user, MOST_COMPARED + 1) for user in owners)
+    return rows <= MOST_COMPARED
 
 
 def _changed(tx: Tx) -> _Batch | None:
@@ -117,41 +138,70 @@ def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[MemoryFlag
 
 def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list[SimilarPair]:
     """Of one user's memories, at least one of them changed."""
-    current = tx.by_kind[kind].find_current_ids(user)
-    rows = [row for row, _, gone in tx.search_rows.find_since(kind, user, 0) if not gone and row.entity_id in current]
-    model = deps.local_models.name
-    with_vector = [row for row in rows if row.vector is not None and row.model == model]
-    embedded = {row.entity_id for row in with_vector}
-    without = [row for row in rows if row.entity_id not in embedded]
-    by_vector = _by_vector(with_vector, changed, min(deps.thresholds.similarity, LOOKED_AT_SIMILARITY))
-    named = [(*pair, "meaning") for pair in by_vector] + [(*pair, "words") for pair in _by_words(without, changed)]
+    current, model = tx.by_kind[kind].find_current_ids(user), deps.local_models.name
+    scanned = [
+        TextRow(row.entity_id, row.terms, row.vector if row.model == model else None)
+        for row in tx.search_rows.get_many(kind, sorted(changed & current)).values()
+    ]
+    comparison = _Comparison(scanned, min(deps.thresholds.similarity, LOOKED_AT_SIMILARITY))
+    for page in tx.search_rows.pages(kind, user, model, PAGE):
+        comparison.add([row for row in page if row.entity_id in current])
     return [
         SimilarPair(kind, min(left, right), max(left, right), user or None, similarity, how)
-        for left, right, similarity, how in named
+        for left, right, similarity, how in comparison.nearest
     ]
 
 
-def _by_vector(rows: Sequence[SearchRow], changed: set[str], least: float) -> list[tuple[str, str, float]]:
-    if len(rows) < 2:
-        return []
-    vectors = np.stack([np.frombuffer(row.vector or b"", np.float16).astype(np.float32) for row in rows])
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
-    scanned = [place for place, row in enumerate(rows) if row.entity_id in changed]
-    return _nearest(rows, similar_vectors(vectors, scanned, least))
+class _Comparison:
+    """Compares some texts with all of a user, of which it holds a page at a time."""
+
+    def __init__(self, scanned: Sequence[TextRow], least: float) -> None:
+        self._least = least
+        self._embedded, self._worded = _by_form(scanned)
+        self._vectors, self._words = _vectors(self._embedded), _words(self._worded)
+        self.nearest: list[Named] = []
+
+    def add(self, page: Sequence[TextRow]) -> None:
+        embedded, worded = _by_form(page)
+        by_vector = similar_vectors(self._vectors, _vectors(embedded), self._least)
+        by_words = similar_words(self._words, _words(worded))
+        pairs = {
+            **_named(self._embedded, embedded, by_vector, "meaning"),
+            **_named(self._worded, worded, by_words, "words"),
+        }
+        self.nearest = _nearest([*self.nearest, *pairs.values()])
 
 
-def _by_words(rows: Sequence[SearchRow], changed: set[str]) -> list[tuple[str, str, float]]:
-    texts = [frozenset(row.terms.split()) for row in rows]
-    scanned = [place for place, row in enumerate(rows) if row.entity_id in changed and texts[place]]
-    return _nearest(rows, similar_words(texts, scanned))
+def _by_form(rows: Sequence[TextRow]) -> tuple[list[TextRow], list[TextRow]]:
+    return [row for row in rows if row.vector is not None], [row for row in rows if row.vector is None and row.terms]
 
 
-def _nearest(rows: Sequence[SearchRow], pairs: Sequence[Pair]) -> list[tuple[str, str, float]]:
-    """Ids instead of row numbers; the closest few of each memory."""
-    counts: dict[int, int] = {}
+def _vectors(rows: Sequence[TextRow]) -> Vectors:
+    return unit_vectors([row.vector or b"" for row in rows]) if rows else np.zeros((0, 0), np.float32)
+
+
+def _words(rows: Sequence[TextRow]) -> list[frozenset[str]]:
+    return [frozenset(row.terms.split()) for row in rows]
+
+
+def _named(
+    left: Sequence[TextRow], right: Sequence[TextRow], pairs: Sequence[Pair], how: str
+) -> dict[tuple[str, str], Named]:
+    """Ids instead of rows; each pair once, and no text with itself."""
+    named = {}
+    for row, match, similarity in pairs:
+        first, second = sorted((left[row].entity_id, right[match].entity_id))
+        if first != second:
+            named[first, second] = (first, second, similarity, how)
+    return named
+
+
+def _nearest(pairs: Sequence[Named]) -> list[Named]:
+    """The closest few of each memory."""
+    counts: Counter[str] = Counter()
     nearest = []
-    for left, right, similarity in sorted(pairs, key=lambda pair: -pair[2]):
-        counts[left], counts[right] = counts.get(left, 0) + 1, counts.get(right, 0) + 1
-        if min(counts[left], counts[right]) <= MOST_DUPLICATES:
-            nearest.append((rows[left].entity_id, rows[right].entity_id, similarity))
+    for pair in sorted(pairs, key=lambda pair: (-pair[2], pair)):
+        counts.update(pair[:2])
+        if min(counts[pair[0]], counts[pair[1]]) <= MOST_DUPLICATES:
+            nearest.append(pair)
     return nearest

@@ -1,6 +1,6 @@
 """What search reads: words and vectors, each with the number of its last change (`change_numbers.py`)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar, cast
@@ -57,6 +57,14 @@ class Change(NamedTuple):
     vector: bytes | None
 
 
+class TextRow(NamedTuple):
+    """What a text is compared by: its vector, or its words."""
+
+    entity_id: str
+    terms: str
+    vector: bytes | None
+
+
 @cache
 def _since(columns: Sequence[str], *, of_user: bool, limited: bool) -> CompiledSelect:
     c = search_rows.c
@@ -103,6 +111,19 @@ class SearchRows:
         if len(page) < limit:
             return page
         return _whole(page, itemgetter(1)) or self.find_changes(kind, user, seq, 2 * limit)
+
+    def pages(self, kind: str, user: str, model: str, size: int) -> Iterator[list[TextRow]]:
+        """All rows of a user, or of shared lessons, by pages; those with a vector of the model without their words."""
+        c = search_rows.c
+        embedded = sa.and_(c.model == model, c.vector.is_not(None))
+        words = sa.case((embedded, ""), else_=c.terms).label("terms")
+        vector = sa.case((embedded, c.vector)).label("vector")
+        query = self._scope.select(c.entity_id, words, vector, c.seq).where(*_in_scope(kind, user), sa.not_(c.gone))
+        query = query.where(sa.tuple_(c.seq, c.entity_id) > sa.tuple_(sa.bindparam("seq"), sa.bindparam("last")))
+        query, seq, last = query.order_by(c.seq, c.entity_id).limit(size), -1, ""
+        while rows := self._scope.all(query, seq=seq, last=last):
+            yield [TextRow(row.entity_id, row.terms, row.vector) for row in rows]
+            seq, last = rows[-1].seq, rows[-1].entity_id
 
     def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """The rows that exist; deleted ones are left out."""
