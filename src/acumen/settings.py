@@ -184,6 +184,11 @@ class LlmSettings(Section):
     org_models: bool = Field(
         True, description="Allow organizations to configure their own model; off uses the server's model for all."
     )
+    private_org_models: bool = Field(
+        False,
+        description="Allow models of organizations on this machine and in private networks; off refuses them, also "
+        "behind a name.",
+    )
     gate: bool = Field(True, description="Ask the gate model before a window is read; off reads every window.")
     request_seconds: float = Field(30.0, gt=0, description="Timeout of one request to the model.")
     total_seconds: float = Field(90.0, gt=0, description="Timeout of one answer, retries included.")

@@ -222,6 +222,12 @@ FROM_ELSEWHERE = [
     {"X-Forwarded-For": "127.0.0.1"},
     {"Forwarded": "for=127.0.0.1"},
     {"X-Real-IP": "127.0.0.1"},
+    {"Via": "1.1 proxy"},
+    {"X-Forwarded-Proto": "https"},
+    {"X-Forwarded-Anything": "1"},
+    {"CF-Connecting-IP": "127.0.0.1"},
+    {"True-Client-IP": "127.0.0.1"},
+    {"X-Client-IP": "127.0.0.1"},
 ]
 
 
@@ -251,6 +257,19 @@ async def test_without_keys_the_key_that_a_client_sends_anyway_does_no_harm(star
     elsewhere = await http_to(app, "some-key", from_host="10.0.0.1").get("/api/whoami")
 
     assert (here.status_code, elsewhere.status_code) == (200, 401)
+
+
+async def test_without_keys_a_client_is_told_once_in_the_log_that_its_key_is_ignored(
+    start: Start, caplog: pytest.LogCaptureFixture
+):
+    http = http_to(await start(), "some-key")
+
+    replies = [await http.get("/api/whoami", headers={"User-Agent": agent}) for agent in ("a", "a", "b")]
+    without = await http_to(await start()).get("/api/whoami")
+
+    assert ["ignored" in reply.headers["X-Acumen-Warning"] for reply in replies] == [True] * 3
+    assert "X-Acumen-Warning" not in without.headers
+    assert [record.args for record in caplog.records if "is ignored" in record.message] == [("a",), ("b",)]
 
 
 async def test_the_first_key_closes_the_door_to_programs_without_one(start: Start):

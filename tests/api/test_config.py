@@ -235,3 +235,19 @@ async def test_an_extractors_stride_does_not_exceed_its_window(org: Org, window:
 def test_the_likeness_of_lessons_that_is_shown_is_the_one_that_was_measured():
     assert config.MEASURED_SIMILARITY == MIN_COSINE
     assert {config.MEASURED_SIMILARITY, config.UNSAID_SIMILARITY} == UNSAID_SIMILARITIES
+
+
+PRIVATE = ["http://127.0.0.1:11434/v1", "http://localhost/v1", "http://[::1]:1/v1", "http://169.254.169.254/latest"]
+PRIVATE += ["http://10.1.2.3/v1", "https://metadata.google.internal/v1", "http://[::ffff:127.0.0.1]/v1"]
+
+
+@once
+@pytest.mark.parametrize("address", PRIVATE)
+async def test_the_model_of_an_org_is_not_on_this_machine_or_network(org: Org, address: str):
+    before = await org.rows()
+
+    endpoint = {"custom_endpoint": OWN | {"api_base": address}}
+    reply = await org.send("POST", "/api/update_config", {"api_key_config": endpoint})
+
+    assert (reply.status_code, "api_base" in reply.json()["detail"]) == (422, True)
+    assert await org.rows() == before

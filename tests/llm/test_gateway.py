@@ -630,7 +630,7 @@ async def test_while_one_question_tries_a_rested_model_the_others_do_without(ser
 async def test_one_orgs_wrong_key_does_not_keep_another_from_the_model(server: ModelServer, door_to: DoorTo):
     server.then(refuses(401))
     mine = LlmChoice("endpoint", server.url, "sk-wrong", model="m")
-    door = door_to(server, mine, breaker_failures=1)
+    door = door_to(server, mine, breaker_failures=1, private_org_models=True)
     with pytest.raises(ModelFailed):
         await door.ask()
     with pytest.raises(ModelResting):
@@ -667,7 +667,7 @@ async def test_an_org_may_lower_the_servers_budget_but_not_lift_it(servers: int,
 async def test_on_an_endpoint_of_its_own_an_orgs_own_budget_counts(server: ModelServer, door_to: DoorTo):
     theirs = LlmChoice("endpoint", server.url, "sk-of-org", model="theirs", daily_tokens=0)
 
-    assert await door_to(server, theirs, spent=10, daily_tokens=10).ask()
+    assert await door_to(server, theirs, spent=10, daily_tokens=10, private_org_models=True).ask()
 
 
 async def test_a_book_that_cannot_be_written_does_not_cost_the_answer(
@@ -755,7 +755,8 @@ async def test_a_provider_whose_package_is_missing_says_what_to_install(
 
 async def test_what_an_org_has_chosen_goes_before_what_the_server_has(server: ModelServer, door_to: DoorTo):
     choice = LlmChoice("endpoint", server.url, "sk-of-org", model="theirs", models={ModelRole.GATE: "endpoint/quick"})
-    door = door_to(server, choice, url="http://127.0.0.1:9/v1", model="ours", gate_model="ours-too")
+    ours = {"url": "http://127.0.0.1:9/v1", "model": "ours", "gate_model": "ours-too"}
+    door = door_to(server, choice, **ours, private_org_models=True)
 
     await door.ask()
 

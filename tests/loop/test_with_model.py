@@ -302,7 +302,7 @@ async def test_a_publish_is_answered_while_the_model_still_thinks(start: Start):
 
 async def test_an_orgs_own_endpoint_and_key_are_used_for_it_alone_and_never_shown(start: Start):
     async with model_server(says({"edits": [FACT]})) as theirs:
-        org = local(await start())
+        org = local(await start(llm={"private_org_models": True}))
         key = "sk-of-this-org-alone"
         endpoint = {"model": "their-model", "api_key": key, "api_base": theirs.url}
         await org.sdk.update_config(api_key_config={"custom_endpoint": endpoint}, skip_should_run_check=True)
@@ -320,15 +320,15 @@ async def test_an_orgs_own_endpoint_and_key_are_used_for_it_alone_and_never_show
 
 
 async def test_a_key_that_is_only_masked_does_not_follow_its_endpoint_to_another_address(org: Org):
-    endpoint = {"model": "m", "api_key": "sk-of-the-old-place", "api_base": "http://127.0.0.1:9/v1"}
+    endpoint = {"model": "m", "api_key": "sk-of-the-old-place", "api_base": "https://models.example.com/v1"}
     await org.sdk.update_config(api_key_config={"custom_endpoint": endpoint})
 
-    moved = {**endpoint, "api_key": MASK, "api_base": "http://127.0.0.1:10/v1"}
+    moved = {**endpoint, "api_key": MASK, "api_base": "https://other.example.com/v1"}
     reply = await org.send("POST", "/api/update_config", {"api_key_config": {"custom_endpoint": moved}})
 
     assert (reply.status_code, "key" in reply.json()["detail"]) == (422, True)
     stored = (await org.rows())["orgs"][0]["config"]["api_key_config"]["custom_endpoint"]
-    assert (stored["api_key"], stored["api_base"]) == ("sk-of-the-old-place", "http://127.0.0.1:9/v1")
+    assert (stored["api_key"], stored["api_base"]) == ("sk-of-the-old-place", "https://models.example.com/v1")
 
 
 async def test_a_user_who_is_erased_is_erased_from_the_bill_too(start: Start):

@@ -9,7 +9,9 @@ from acumen.api.call import Call, answers
 from acumen.api.config_merge import KeyMoved, agreed, shown, unmasked, updated
 from acumen.api.recall.experiments import record
 from acumen.errors import BadInput, Conflict
+from acumen.llm.addresses import check_choice
 from acumen.model.account import StoredConfig
+from acumen.model.metering.llm_choice import from_stored
 from acumen_client.calls import Calls
 from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
 from acumen_client.wire.experiments import RetrievalExperimentConfig, RetrievalExperimentRecord
@@ -95,5 +97,7 @@ async def _write(after: Config, before: Config, stored: StoredConfig, call: Call
     if after == before:
         return SetConfigResponse(msg="Configuration unchanged")
     dumped = after.model_dump(mode="json")
+    if after.api_key_config != before.api_key_config:
+        check_choice(from_stored(dumped), call.app.settings.llm)
     await call.app.set_config(call.deps.org, dumped, stored.version)
     return SetConfigResponse(msg="Configuration set successfully")

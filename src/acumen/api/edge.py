@@ -19,7 +19,7 @@ from acumen.api.observe import conversations, operations, verdicts  # noqa: F401
 from acumen.api.recall import experiments, search  # noqa: F401
 from acumen.api.review import alerts, changes, erasure, failures, memories, proposals, queue  # noqa: F401
 from acumen.app import App
-from acumen.auth.authenticator import Caller, KeyAuthenticator
+from acumen.auth.authenticator import KEY_IGNORED, Caller, KeyAuthenticator
 from acumen.auth.headers import request_id_of
 from acumen.auth.roles import Permission, permit
 from acumen.errors import BadInput
@@ -35,6 +35,7 @@ from acumen_client.wire.system import ReadinessResponse
 _NO_QUERY: Mapping[str, str] = {}
 # Sent with the answer to a publish while learning is late; in seconds.
 LEARNING_DELAY = "Acumen-Learning-Delay"
+KEY_WARNING = "The key was ignored: this server has no keys and answers programs on its machine as admin."
 ANONYMOUS = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
@@ -57,7 +58,7 @@ def _route(
                 body = await _parse(endpoint, app, request, legacy)
                 deps = app.deps(caller.org, OrgConfig()) if caller is ANONYMOUS else await app.deps_for(caller.org)
                 answer_model = await handler(body, Call(app, keys, caller, deps))
-                return _reply(endpoint, answer_model, request_id, legacy)
+                return _reply(endpoint, answer_model, _headers(request, request_id), legacy)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, unknown ones are logged
             return error_reply.reply(error, request_id)
 
@@ -87,9 +88,13 @@ async def _parse(endpoint: Endpoint[..., Any], app: App, request: Request, legac
     return legacy.parse(dict(request.query_params), body)
 
 
-def _reply(endpoint: Endpoint[..., Any], answer: Any, request_id: str, legacy: LegacyRoute | None) -> Response:
+def _headers(request: Request, request_id: str) -> dict[str, str]:
+    ignored = {"X-Acumen-Warning": KEY_WARNING} if KEY_IGNORED in request.scope else {}
+    return {"X-Request-ID": request_id, **ignored}
+
+
+def _reply(endpoint: Endpoint[..., Any], answer: Any, headers: dict[str, str], legacy: LegacyRoute | None) -> Response:
     unhealthy = isinstance(answer, ReadinessResponse) and answer.status == "unhealthy"
-    headers = {"X-Request-ID": request_id}
     if isinstance(answer, PublishUserInteractionResponse) and answer.learning_delay_seconds is not None:
         headers[LEARNING_DELAY] = str(answer.learning_delay_seconds)
     reply = endpoint.dump(answer)

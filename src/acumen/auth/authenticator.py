@@ -1,6 +1,7 @@
 """Who is calling: the holder of a key, or, while there are no keys, a program on this machine."""
 
 import ipaddress
+import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -19,9 +20,21 @@ from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Store, Tx
 from acumen_client.wire.shapes import Role
 
+log = logging.getLogger(__name__)
+
 # How long a key that another process creates or revokes may go unnoticed here.
 CACHE_SECONDS = 2.0
-FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+# Headers that proxies add: behind one, the connection says nothing of the caller.
+PROXY_HEADERS = frozenset(
+    "via forwarded client-ip x-real-ip x-client-ip x-cluster-client-ip x-proxyuser-ip x-original-host "
+    "x-original-forwarded-for true-client-ip cdn-loop cf-connecting-ip cf-connecting-ipv6 cf-ray cf-visitor "
+    "fastly-client-ip x-envoy-external-address x-appengine-user-ip x-azure-clientip x-azure-socketip "
+    "x-amzn-trace-id".split()
+)
+FORWARDED_PREFIX = "x-forwarded-"
+# Set in the scope of a request whose key was not looked at.
+KEY_IGNORED = "acumen.key_ignored"
+MOST_WARNED = 1_000
 
 
 class Caller(Struct, frozen=True):
@@ -44,6 +57,7 @@ class KeyAuthenticator:
         self._open_org = open_org
         self._cache: dict[str, tuple[float, ApiKey | None]] = {}
         self._keys_exist: tuple[float, bool] = (0.0, False)
+        self._warned: set[str] = set()
 
     async def identify(self, scope: Scope) -> Caller:
         """Raises NotAuthenticated."""
@@ -57,7 +71,16 @@ class KeyAuthenticator:
                 "Authentication required: until a key exists, only programs on this machine may call. "
                 "Create a key with `acumen keys create`."
             )
+        if secret is not None:
+            self._note_ignored_key(scope)
         return Caller(LOCAL_ORG, Role.ADMIN)
+
+    def _note_ignored_key(self, scope: Scope) -> None:
+        scope[KEY_IGNORED] = True
+        client = headers_of(scope).get("user-agent", "")[:100]
+        if client not in self._warned and len(self._warned) < MOST_WARNED:
+            self._warned.add(client)
+            log.warning("the key that %r sends is ignored: there are no keys, so this machine needs none", client)
 
     async def holder_of(self, secret: str) -> Caller:
         """Raises NotAuthenticated if no valid key has this secret."""
@@ -129,7 +152,7 @@ def _holder(key: ApiKey | None) -> Caller:
 def is_local(scope: Scope) -> bool:
     """From this machine, addressed to this machine, not by a web page of another origin, not through a proxy."""
     headers = headers_of(scope)
-    if not FORWARDED.isdisjoint(headers):
+    if not PROXY_HEADERS.isdisjoint(headers) or any(name.startswith(FORWARDED_PREFIX) for name in headers):
         return False
     client, origin = scope.get("client"), headers.get("origin")
     return (

@@ -36,6 +36,7 @@ from acumen.errors import ModelFailed, ModelUnusable
 from acumen.llm.gateway import Tally
 from acumen.llm.prompt import ModelQuestion
 from acumen.llm.providers import PROVIDERS, ModelEndpoint, Route
+from acumen.llm.public_network import PublicNetwork
 from acumen.llm.tokens import count_tokens
 from acumen.model.metering.llm_call import CallOutcome, ModelRole
 from acumen.settings import LlmSettings
@@ -91,7 +92,7 @@ class ModelConnection(Struct):
 
 
 def connect(endpoint: ModelEndpoint, name: str, _role: ModelRole) -> ModelConnection:
-    known, client = PROVIDERS.get(endpoint.provider), _client()
+    known, client = PROVIDERS.get(endpoint.provider), _client(public_only=endpoint.public_only)
     model = _model(endpoint, name or UNNAMED, client)
     return ModelConnection(model, known is None or known.schemas, client, None if name else endpoint)
 
@@ -141,7 +142,7 @@ async def _first_served(endpoint: ModelEndpoint, client: httpx2.AsyncClient) -> 
         return None
 
 
-def _client() -> httpx2.AsyncClient:
+def _client(*, public_only: bool) -> httpx2.AsyncClient:
     """Goes to the configured address and nowhere else: follows no redirect, asks no proxy.
 
     It waits for a reply as long as its caller does: `llm.request_seconds` is the only limit.
@@ -151,12 +152,21 @@ def _client() -> httpx2.AsyncClient:
     timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
     plain = {"Accept-Encoding": PLAIN}  # what is packed has no length until it is unpacked
     return httpx2.AsyncClient(
-        transport=_Bounded(), headers=plain, timeout=timeout, follow_redirects=False, trust_env=False
+        transport=_Bounded(public_only=public_only),
+        headers=plain,
+        timeout=timeout,
+        follow_redirects=False,
+        trust_env=False,
     )
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Reads no more of a reply than a reply may have."""
+    """Reads no more of a reply than a reply may have, and connects to no private address where it may not."""
+
+    def __init__(self, *, public_only: bool) -> None:
+        super().__init__()
+        if public_only:
+            self._pool._network_backend = PublicNetwork()  # noqa: SLF001 - the library has no public way to set it
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)

@@ -51,6 +51,7 @@ class ModelEndpoint:
     url: str
     key: str = field(default="", repr=False)
     azure: str = ""
+    public_only: bool = False  # chosen by an organization: the server lends it no access to its own network
 
     @property
     def host(self) -> str:
@@ -70,7 +71,7 @@ class Route(Struct, frozen=True):
 
 def route(settings: LlmSettings, org: LlmChoice) -> Route | None:
     """What the org has chosen, else what the server has; None when neither names a model."""
-    theirs = _of_org(org) if settings.org_models else None
+    theirs = _of_org(settings, org) if settings.org_models else None
     endpoint = theirs or _of_server(settings)
     if endpoint is None:
         return None
@@ -100,11 +101,11 @@ def _own_names(settings: LlmSettings) -> dict[ModelRole, str]:
     return {role: getattr(settings, f"{role}_model") or settings.model for role in ModelRole}
 
 
-def _of_org(org: LlmChoice) -> ModelEndpoint | None:
+def _of_org(settings: LlmSettings, org: LlmChoice) -> ModelEndpoint | None:
     if not org.provider:
         return None
     url = org.url or PROVIDERS[org.provider].url
-    return ModelEndpoint(org.provider, url, org.api_key, org.azure)
+    return ModelEndpoint(org.provider, url, org.api_key, org.azure, public_only=not settings.private_org_models)
 
 
 def _of_server(settings: LlmSettings) -> ModelEndpoint | None:

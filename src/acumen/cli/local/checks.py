@@ -260,7 +260,8 @@ def keys(settings: Settings) -> Finding:
     if not is_loopback(settings.host):
         fix = "Create one with `acumen keys create NAME`, or listen on 127.0.0.1."
         return Finding("fail", "Keys", f"none, and listening on {settings.host} requires one", fix)
-    return Finding("ok", "Keys", "none: only programs on this machine may call")
+    text = "none: only programs on this machine may call, as admin; keys that clients send are ignored"
+    return Finding("ok", "Keys", text)
 
 
 def server() -> Finding:
