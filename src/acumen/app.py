@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -45,6 +46,8 @@ from acumen.telemetry.metrics import Metrics
 CONFIG_CACHE_SECONDS = 1.0
 # How often the lag of learning is measured, and how many times as long as that takes is waited in between.
 LAG_SECONDS, LAG_SHARE = 2.0, 30
+# Between two announcements of new jobs to workers elsewhere.
+ANNOUNCE_SECONDS = 0.02
 # Of the jobs that a worker process ran; a report has to fit into the buffer of the pipe that it is read from.
 MOST_UNREPORTED, MOST_RUNS_REPORTED = 10_000, 500
 
@@ -71,6 +74,8 @@ class App:
         self.children = ChildProcesses(self._hear)
         self._unreported: deque[JobRun] = deque(maxlen=MOST_UNREPORTED)
         self._stop = asyncio.Event()
+        self._new_jobs = asyncio.Event()
+        self._stop_listening: Callable[[], object] = lambda: None
         self._lags: dict[OrgId, LearningLag] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._stop_traces: Callable[[], None] = lambda: None
@@ -86,7 +91,7 @@ class App:
             first_at = scheduled_backups.first_at(self.settings, self._clock())
             await self.store.of(LOCAL_ORG).write(lambda tx: tx.jobs.add(BackupDue(), first_at))
         await self.start_tasks(work=work)
-        self._tasks.append(asyncio.create_task(self._watch_lag()))
+        self._tasks += [asyncio.create_task(self._watch_lag()), asyncio.create_task(self._announce_jobs())]
 
     def start_children(self, command: Sequence[str]) -> None:
         """The jobs leave this process."""
@@ -103,13 +108,16 @@ class App:
             if not self.settings.database_url:  # on SQLite all workers are processes of this machine
                 await self.worker.take_over()
             self._tasks.append(asyncio.create_task(self.worker.serve(self._stop)))
+            hint = partial(asyncio.get_running_loop().call_soon_threadsafe, self.worker.hint)
+            self._stop_listening = self.store.database.listen_for_jobs(hint)
 
     async def stop(self, *, at_once: bool = False) -> None:
         """Finishes current jobs, unless all has to end at once; writes the usage buffer, closes the database."""
         self._stop.set()
-        self.worker.wake()
+        self.wake_worker()
         seconds = 0 if at_once else self.settings.drain_seconds
         await asyncio.gather(self._drain(seconds), self.children.wait(seconds))
+        await asyncio.to_thread(self._stop_listening)
         await self._usage.flush()
         await self.gateway.close()
         self.local_models.close()
@@ -203,6 +211,7 @@ class App:
     def wake_worker(self) -> None:
         self.worker.wake()
         self.children.wake()
+        self._new_jobs.set()
 
     def report(self) -> Report:
         """What this process, as a worker, says of itself and of the jobs it ran since its last report."""
@@ -218,6 +227,15 @@ class App:
         """In how many seconds a turn published now is learned, while learning is late; else None."""
         lag = self._lags.get(org)
         return lag.delay_seconds(self._clock(), self.settings.jobs.delayed_seconds) if lag else None
+
+    async def _announce_jobs(self) -> None:
+        """To workers elsewhere; once for all that is added meanwhile."""
+        while not self._stop.is_set():
+            await self._new_jobs.wait()
+            self._new_jobs.clear()
+            with contextlib.suppress(AcumenError):  # they look from time to time
+                await self.store.database.announce_jobs()
+            await asyncio.sleep(ANNOUNCE_SECONDS)
 
     async def measure_lag(self) -> None:
         self._lags = await self.store.peek(lambda leases: leases.get_lags())

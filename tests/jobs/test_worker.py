@@ -7,8 +7,8 @@ import pytest
 
 from acumen.errors import Unavailable
 from acumen.jobs.worker import Worker
-from acumen.model.ids import RequestId, UserId
-from acumen.model.jobs.events import Published
+from acumen.model.ids import Millis, OrgId, RequestId, UserId
+from acumen.model.jobs.events import Hour, Published
 from acumen.model.jobs.job import Job
 from acumen.settings import JobSettings
 from acumen.storage.store import Store
@@ -198,3 +198,20 @@ async def test_somebody_who_waits_may_run_one_job_and_no_other(store: Store, clo
 
     assert ran == ["bob"]
     assert await store.of(ORG).read(lambda tx: tx.jobs.count()) == {"published": {"waiting": 1}}
+
+
+async def test_a_schedule_that_is_due_is_run_once_by_whichever_worker_comes_first(store: Store, clock: Clock):
+    orgs = [OrgId(f"org{number}") for number in range(20)]
+    ran: list[OrgId] = []
+
+    async def run(job: Job) -> None:
+        ran.append(job.org_id)
+        await asyncio.sleep(0.01)
+
+    for org in orgs:
+        for _ in range(2):  # every process that starts schedules it
+            await store.of(org).write(lambda tx: tx.jobs.add(Hour(), Millis(tx.at + 60_000)))
+    clock.forward(seconds=61)
+    await asyncio.gather(*(Worker(store, run, QUICK, clock).run_due() for _ in range(2)))
+
+    assert sorted(ran) == sorted(orgs)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from acumen.learn import pipeline
 from acumen.learn.extract import extraction
@@ -121,6 +122,25 @@ async def test_who_waits_is_told_by_the_configuration_that_another_process_has_j
     told = await other.sdk.publish(**said("I live in Paris.", wait_for_response=True))
 
     assert (told.learning_status, told.learning_reason, told.profiles_added) == ("done", "covered", 1)
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True, scope="session")
+async def test_a_worker_elsewhere_is_woken_by_a_publish_also_after_its_connection_was_cut(start: Start):
+    server = local(await start(jobs=QUICK))
+    await start(work=True, jobs={**QUICK, "poll_seconds": 3_600})
+    await server.sdk.publish(**said("I live in Paris.", request_id="r1"))
+    await until(lambda: _learned(server, "r1"))
+
+    assert await _cut_listeners(server) == 1
+    await server.sdk.publish(**said("My dog is called Rex.", request_id="r2"))
+    await until(lambda: _learned(server, "r2"))
+
+
+async def _cut_listeners(org: Org) -> int:
+    """As a restart of the database does."""
+    listeners = "datname = current_database() AND query LIKE 'LISTEN%'"
+    cut = sa.text(f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {listeners}")
+    return int(await org.app.store.read(lambda conn: conn.execute(cut).scalar_one()))
 
 
 async def test_what_a_dead_process_held_is_taken_over_when_its_lease_ends(start: Start, clock: Clock):

@@ -48,12 +48,18 @@ class Worker:
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._rotation = Rotation()
         self._news = asyncio.Event()
+        self._announced = False
         self._running: set[asyncio.Task[None]] = set()
         self._in_hand: set[int] = set()
         self._of_this_process.add(self._owner)
 
     def wake(self) -> None:
-        """There is something new to do: look now instead of at the next poll."""
+        """There is something new to do: claim it now instead of at the next poll."""
+        self._announced = True
+        self._news.set()
+
+    def hint(self) -> None:
+        """There may be: every worker hears of it, and one gets it, so look first."""
         self._news.set()
 
     async def serve(self, stop: asyncio.Event) -> None:
@@ -78,7 +84,7 @@ class Worker:
 
     async def _work(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
-            announced = self._news.is_set()
+            announced, self._announced = self._announced, False
             self._news.clear()
             if not await self._poll_safely(announced=announced):
                 await self._wait(stop)

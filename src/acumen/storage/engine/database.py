@@ -82,6 +82,14 @@ class Database(Protocol):
         """For a statement over all memories: without statistics it is planned as if it were over many, not over one."""
         ...
 
+    async def announce_jobs(self) -> None:
+        """Says to workers of other processes that there may be new jobs."""
+        ...
+
+    def listen_for_jobs(self, heard: Callable[[], object]) -> Callable[[], None]:
+        """Calls `heard`, from another thread, when another process announces jobs; returns what ends it."""
+        ...
+
     async def scrub(self) -> bool:
         """Make the bytes of erased rows go too, as far as that is ours to do; waits for the disk.
 

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 
 from acumen.errors import StorageFull, Unavailable
 from acumen.storage.engine.database import Fits, Lock
+from acumen.storage.engine.job_news import ANNOUNCE, JobListener
 from acumen.storage.tables import ONLY_WHERE, metadata
 
 T = TypeVar("T")
@@ -135,6 +136,13 @@ class Postgres:
         conn.execute(sa.text("SET LOCAL enable_nestloop = off"))
         yield
         conn.execute(sa.text("SET LOCAL enable_nestloop = on"))
+
+    async def announce_jobs(self) -> None:
+        """Changes no row, so it waits for no disk."""
+        await self.read(lambda conn: conn.exec_driver_sql(ANNOUNCE))
+
+    def listen_for_jobs(self, heard: Callable[[], object]) -> Callable[[], None]:
+        return JobListener(self._engine.url, SESSIONS, heard).close
 
     async def scrub(self) -> bool:
         """Gives the room of erased rows free to be overwritten; the server's own log and backups are its owner's."""

@@ -101,6 +101,12 @@ class Sqlite:
         """It has no statistics to be misled by."""
         return nullcontext()
 
+    async def announce_jobs(self) -> None:
+        """All workers are processes of one server, which wakes them itself."""
+
+    def listen_for_jobs(self, heard: Callable[[], object]) -> Callable[[], None]:  # noqa: ARG002 - as Postgres
+        return lambda: None
+
     async def scrub(self) -> bool:
         """`secure_delete` overwrites what is erased; that reaches the file, and the log is emptied, by a checkpoint."""
         try:
