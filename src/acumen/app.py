@@ -14,11 +14,13 @@ from acumen import __version__, loop
 from acumen.deps import Deps
 from acumen.errors import AcumenError
 from acumen.index.search_index import SearchIndex
+from acumen.index.segments.segments import Segments
 from acumen.jobs.child_process import ChildProcesses, JobRun, Report, child_processes
 from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
 from acumen.jobs.write_behind import WriteBehindBuffer
 from acumen.llm import providers
+from acumen.llm.embedding import NAME
 from acumen.llm.gateway import Gateway
 from acumen.llm.local_models import LocalModels
 from acumen.meter import scheduled_backups, usage
@@ -63,8 +65,9 @@ class App:
         self.store = Store(connect(settings), clock, settings.limits.waiting_writes)
         self.gateway = Gateway(settings.llm)
         self.local_models = LocalModels(enabled=settings.recall.embeddings)
+        self.segments = None if settings.database_url else Segments(settings.data_dir / "search", self.store, NAME)
         self.index = SearchIndex(
-            self.local_models, settings.recall.cache_mb * 1024 * 1024, settings.recall.large_scope_rows
+            self.local_models, settings.recall.cache_mb * 1024 * 1024, settings.recall.large_scope_rows, self.segments
         )
         self.traffic = Traffic()
         self.metrics = Metrics()
@@ -121,6 +124,8 @@ class App:
         await self._usage.flush()
         await self.gateway.close()
         self.local_models.close()
+        if self.segments:
+            await asyncio.to_thread(self.segments.close)
         self.store.close()
         await asyncio.to_thread(self._stop_traces)
 

@@ -108,7 +108,10 @@ class RecallSettings(Section):
     large_scope_rows: int = Field(
         20_000,
         ge=1,
-        description="A user or organization with more memories of a kind is searched in the database, not in memory.",
+        description=(
+            "A user or organization with more memories of a kind is searched in the database (Postgres) or in files "
+            "next to it (SQLite), not in memory."
+        ),
     )
     max_tokens: int = Field(1500, ge=0, description="Token budget of the context if a search sets none.")
     embeddings: bool = Field(

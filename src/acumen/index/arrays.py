@@ -52,6 +52,13 @@ class Column(Generic[N]):
         self._array = grown(self._array, self._used, more)
 
 
+def starts_of_runs(values: NDArray[Any]) -> RowIds:
+    """Where another value begins, in values that are in order."""
+    differs = np.ones(len(values), np.bool_)
+    differs[1:] = values[1:] != values[:-1]
+    return np.flatnonzero(differs)
+
+
 def grown(array: NDArray[N], used: int, more: int) -> NDArray[N]:
     """With room for `more` lines behind those in use; by half of it at least, unless it is the first time."""
     needed = used + more

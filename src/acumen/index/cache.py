@@ -1,20 +1,23 @@
 """An LRU cache of indexes, limited by bytes."""
 
+import ctypes
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import TypeVar, cast
 
 from msgspec import Struct
 
-from acumen.index.free_memory import return_free_memory
 from acumen.index.live_indexes import MemoryIndex, TurnIndex
+from acumen.index.segments.segment import Segment
+from acumen.index.segments.tail import Tail
 from acumen.model.ids import Kind, UserId
 from acumen.model.memories.search import TURN
 from acumen.storage.store import Tx
 
-Index = TypeVar("Index", MemoryIndex, TurnIndex)
+Index = TypeVar("Index", MemoryIndex, TurnIndex, Tail)
 Key = tuple[str, str, UserId | None]
 
 # An entry of the cache and its index with nothing in it, by tracemalloc.
@@ -53,26 +56,25 @@ class IndexCache:
     @contextmanager
     def memories(self, tx: Tx, kind: Kind, user: UserId | None, model: str) -> Iterator[MemoryIndex]:
         """In step with the transaction, and only the caller's meanwhile."""
-        key = (tx.scope.org, kind, user)
-        index = self._get(key, lambda: MemoryIndex(kind, user))
-        with index.lock:
-            try:
-                index.refresh(tx, model)
-                yield index
-            finally:
-                self._count(key, index)
+        with self._use((tx.scope.org, kind, user), lambda: MemoryIndex(kind, user)) as index:
+            index.refresh(tx, model)
+            yield index
+
+    @contextmanager
+    def tail(self, tx: Tx, kind: Kind, user: UserId | None, model: str, segment: Segment) -> Iterator[Tail]:
+        """What changed in a scope since a segment was built."""
+        with self._use(
+            (tx.scope.org, f"{kind} since {segment.path.name}", user), lambda: Tail(kind, user, segment)
+        ) as tail:
+            tail.refresh(tx, model)
+            yield tail
 
     @contextmanager
     def turns(self, tx: Tx, user: UserId, model: str) -> Iterator[TurnIndex]:
         """In step with the transaction, and only the caller's meanwhile."""
-        key = (tx.scope.org, TURN, user)
-        index = self._get(key, lambda: TurnIndex(user))
-        with index.lock:
-            try:
-                index.refresh(tx, model)
-                yield index
-            finally:
-                self._count(key, index)
+        with self._use((tx.scope.org, TURN, user), lambda: TurnIndex(user)) as index:
+            index.refresh(tx, model)
+            yield index
 
     def clear(self) -> None:
         with self._lock:
@@ -80,9 +82,18 @@ class IndexCache:
             self._sizes.clear()
             self._total = 0
 
+    @contextmanager
+    def _use(self, key: Key, make: Callable[[], Index]) -> Iterator[Index]:
+        index = self._get(key, make)
+        with index.lock:
+            try:
+                yield index
+            finally:
+                self._count(key, index)
+
     def _get(self, key: Key, make: Callable[[], Index]) -> Index:
         with self._lock:
-            # The kind within the key decides which of the two types is held under it.
+            # The kind within the key decides which of the types is held under it.
             cached = cast("Index | None", self._indexes.pop(key, None))
             self._hits, self._misses = self._hits + (cached is not None), self._misses + (cached is None)
             index = cached or make()
@@ -110,3 +121,17 @@ class IndexCache:
             size = self._sizes.pop(key, 0)
             self._total -= size
             self._evicted += size
+
+
+def return_free_memory() -> None:
+    """The C library keeps freed blocks for later; glibc gives them back on demand, others do so themselves."""
+    _trim()(0)
+
+
+@cache
+def _trim() -> Callable[[int], int]:
+    try:
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # no glibc
+        return lambda _padding: 0
+    return trim

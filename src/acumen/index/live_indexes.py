@@ -27,14 +27,16 @@ PAGE = 4000
 MOST_EXCERPTS = 1000
 BYTES_PER_EXCERPT = 4000
 
+FROM_THE_BEGINNING = IndexVersion(0, 0)
+
 
 class _ChangeReader:
     """Reads the rows of a scope that changed since the last time: exactly what a transaction sees."""
 
-    def __init__(self, kind: str, user: UserId | None) -> None:
+    def __init__(self, kind: str, user: UserId | None, since: IndexVersion) -> None:
         self._kind = kind
         self._user = user
-        self._version = IndexVersion(0, 0)
+        self._version = since
         self._read_early: dict[str, int] = {}  # numbers above the version's, which are found again
 
     def begin(self, version: IndexVersion) -> bool:
@@ -75,10 +77,10 @@ class Ranked(Struct, frozen=True):
 class MemoryIndex:
     """One kind of memory of one user, or of the whole org."""
 
-    def __init__(self, kind: Kind, user: UserId | None) -> None:
+    def __init__(self, kind: Kind, user: UserId | None, since: IndexVersion = FROM_THE_BEGINNING) -> None:
         self.lock = Lock()
         self._kind = kind
-        self._changes = _ChangeReader(kind, user)
+        self._changes = _ChangeReader(kind, user, since)
         self.rows: Partition[Facet] = Partition()
 
     @property
@@ -125,7 +127,7 @@ class TurnIndex:
     def __init__(self, user: UserId) -> None:
         self.lock = Lock()
         self._user = user
-        self._changes = _ChangeReader(TURN, user)
+        self._changes = _ChangeReader(TURN, user, FROM_THE_BEGINNING)
         self._last = InteractionId(0)
         self.rows: TurnPartition[Facet] = TurnPartition()
         self._excerpts: dict[str, Excerpt] = {}

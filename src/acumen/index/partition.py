@@ -131,6 +131,9 @@ class IndexedRows(Generic[F]):
         """KeyError if there is no such row."""
         return self._rows.facet_of(key)
 
+    def key(self, row: int) -> str:
+        return self._rows.key(row)
+
     def forget_facets(self) -> None:
         """They are read again when they are needed."""
         self._rows.forget_facets()
@@ -202,6 +205,30 @@ class Partition(IndexedRows[F]):
             self._words.sweep(survivors)
             self._vectors.sweep(survivors)
         return True
+
+    @property
+    def words(self) -> float:
+        """How many there are in all living rows."""
+        return float(self._words.lengths()[self._rows.alive()].sum())
+
+    def alive(self) -> Flags:
+        return self._rows.alive()
+
+    def matching(self, terms: Sequence[str]) -> list[int]:
+        """How many rows contain each term."""
+        return self._words.matching(terms, self._rows.alive())
+
+    def coverage_in(self, shares: Sequence[float], terms: Sequence[str], mean_length: float) -> Floats:
+        """Of every row, as part of a larger corpus; see `Postings`."""
+        return self._words.coverage_in(shares, terms, mean_length)
+
+    def cosines(self, query: QueryVector) -> Floats:
+        return self._vectors.similarities(query).cosines
+
+    def exact_cosines(self, query: QueryVector, rows: RowIds) -> tuple[Floats, Flags]:
+        """Of these rows, and whether each has a vector."""
+        similarities = self._vectors.similarities(query)
+        return similarities.exact(rows), similarities.has_vector[rows]
 
     def _scorer(self, query: RankQuery) -> Scorer:
         words = self._words.coverage(query.terms, self._rows.alive()) if query.by_words else None

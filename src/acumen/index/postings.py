@@ -8,9 +8,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from acumen.index.arrays import Column, Flags, Floats, RowIds
+from acumen.index.arrays import Column, Flags, Floats, RowIds, starts_of_runs
 from acumen.index.bm25 import idf, length_norm, term_saturation
-from acumen.index.term_codes import ROW_MASK, Codes, term_codes
+from acumen.index.segments.term_codes import ROW_MASK, Codes, term_codes
 from acumen.index.tokenizer import asking_terms, is_one_sign
 
 # The weight of a term of asking ("recommend", "number") against a term of the subject.
@@ -64,7 +64,7 @@ class _Block(Struct, frozen=True, eq=False):
     def of(codes: Codes, rows: RowIds) -> "_Block":
         keys = codes | rows.astype(np.uint64)
         keys.sort()
-        first = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), np.bool_), keys[1:] != keys[:-1]]))
+        first = starts_of_runs(keys)
         counts = np.minimum(np.diff(first, append=len(keys)), MOST)
         return _Block(keys[first], counts.astype(np.uint8))
 
@@ -163,6 +163,18 @@ class Postings:
         weights = self._weights(distinct, self._entries(distinct), self._read(alive))
         return dict(zip(distinct, weights, strict=True))
 
+    def matching(self, terms: Sequence[str], alive: Flags) -> list[int]:
+        """How many living rows contain each term."""
+        entries = self._entries(terms)
+        return [int(count) for count in np.bincount(entries.term[alive[entries.rows]], minlength=len(terms))]
+
+    def coverage_in(self, shares: Sequence[float], terms: Sequence[str], mean_length: float) -> Floats:
+        """The same as part of a larger corpus, which gives each term its share of the question's information."""
+        entries = self._entries(terms)
+        norm = length_norm(self.lengths()[entries.rows], mean_length)
+        covered = np.array(shares)[entries.term] * term_saturation(entries.counts.astype(np.float32), norm)
+        return np.bincount(entries.rows, covered, self.size).astype(np.float32)
+
     def coverage(self, terms: Sequence[str], alive: Flags) -> Floats:
         """For every living row the share of the question's information that it contains, 0 to 1."""
         distinct = list(dict.fromkeys(terms))
@@ -228,7 +240,7 @@ class Postings:
         while self._blocks and len(self._blocks[-1].keys) < BLOCK_RATIO * len(block.keys):
             block = self._blocks.pop().joined_with(block)
         self._blocks.append(block)
-        self._pairs.update(word for text in texts if not text.isascii() for word in text.split(" ") if _is_pair(word))
+        self._pairs |= pairs_in(texts)
 
 
 def _rows(keys: Codes) -> RowIds:
@@ -239,8 +251,10 @@ def _columns(entries: _Entries) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
     return entries.rows, entries.counts, entries.term
 
 
-def _is_pair(word: str) -> bool:
-    return len(word) == 2 and not word.isascii()
+def pairs_in(texts: Sequence[str]) -> set[str]:
+    """The terms that are pairs of signs of scripts without spaces."""
+    words = (word for text in texts if not text.isascii() for word in text.split(" "))
+    return {word for word in words if len(word) == 2 and not word.isascii()}
 
 
 def term_weight(term: str, living: int, matching: int) -> float:

@@ -125,7 +125,7 @@ class Rows(Generic[F]):
         accepted: list[int] = []
         if len(self) < len(self._keys):
             scores = np.where(self.alive(), scores, np.float32(-1))
-        for rows, row_scores in _descending(scores, floor, 2 * most):
+        for rows, row_scores in descending(scores, floor, 2 * most):
             if load is not None:
                 self._load([row for row, score in zip(rows, row_scores, strict=True) if score >= floor], load)
             for row, score in zip(rows, row_scores, strict=True):
@@ -146,7 +146,7 @@ class Rows(Generic[F]):
         return row in self._facets and accept(self._facets[row])
 
 
-def _descending(scores: Floats, floor: float, most: int) -> Iterator[tuple[list[int], list[float]]]:
+def descending(scores: Floats, floor: float, most: int) -> Iterator[tuple[list[int], list[float]]]:
     """Places and scores from the best down, a few at a time, sorted only as far as it is walked.
 
     Among equals (the last digits of a float are chance) the newest, which stand last.

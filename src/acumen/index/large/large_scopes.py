@@ -49,14 +49,14 @@ class LargeScopes:
 
     def engine(self, tx: Tx, scope: SearchScope) -> CandidateEngine | None:
         """None where the scope is to be searched in memory."""
-        return tx.candidates if self._is_large(tx, scope) and tx.candidates else None
+        return tx.candidates if self.is_large(tx, scope) and tx.candidates else None
 
     def clear(self) -> None:
         with self._lock:
             self._counted.clear()
             self._statistics.clear()
 
-    def _is_large(self, tx: Tx, scope: SearchScope) -> bool:
+    def is_large(self, tx: Tx, scope: SearchScope) -> bool:
         """Counting stops at the limit; a scope that is large stays so until the process ends."""
         key, now = (tx.scope.org, scope), time.monotonic()
         counted = self._counted.get(key)

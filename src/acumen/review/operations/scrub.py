@@ -1,5 +1,7 @@
 """After an erasure: the bytes of erased rows leave the files too, now or as soon as no reader needs them."""
 
+import asyncio
+
 from acumen.deps import Deps
 from acumen.model.ids import Millis
 from acumen.model.jobs.events import Erased
@@ -17,6 +19,7 @@ def schedule(tx: Tx, delay_ms: int = MINUTE_MS) -> None:
 
 async def scrub_now(deps: Deps) -> bool:
     """False while a reader needs the erased bytes. The job that the erasure scheduled then tries again."""
+    await asyncio.to_thread(deps.index.erase, deps.org)
     return await deps.store.scrub()
 
 

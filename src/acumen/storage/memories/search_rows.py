@@ -41,6 +41,18 @@ _TOUCH = PlainStatement(
 )
 
 
+class StoredRow(NamedTuple):
+    """A row that exists."""
+
+    entity_id: str
+    user_id: str
+    seq: int
+    analyser: str
+    terms: str
+    model: str
+    vector: bytes | None
+
+
 _FIELDS = SearchRow.__struct_fields__
 _CHANGE = ("entity_id", "seq", "gone", "analyser", "terms", "model", "vector")
 
@@ -73,6 +85,15 @@ def _since(columns: Sequence[str], *, of_user: bool, limited: bool) -> CompiledS
     query = query.where(*(column == sa.bindparam(name) for name, column in named.items()))
     query = query.where(c.seq > sa.bindparam("seq")).order_by(c.seq)
     return CompiledSelect(query.limit(sa.bindparam("most", type_=sa.Integer)) if limited else query)
+
+
+@cache
+def _by_user() -> PlainStatement:
+    c = search_rows.c
+    query = sa.select(*(c[name] for name in StoredRow._fields))
+    query = query.where(c.org_id == sa.bindparam("org"), c.kind == sa.bindparam("kind"), sa.not_(c.gone))
+    query = query.where(sa.tuple_(c.user_id, c.seq) > sa.tuple_(sa.bindparam("user"), sa.bindparam("seq")))
+    return PlainStatement(query.order_by(c.user_id, c.seq).limit(sa.bindparam("most", type_=sa.Integer)))
 
 
 class SearchRows:
@@ -124,6 +145,26 @@ class SearchRows:
         while rows := self._scope.all(query, seq=seq, last=last):
             yield [TextRow(row.entity_id, row.terms, row.vector) for row in rows]
             seq, last = rows[-1].seq, rows[-1].entity_id
+
+    def find_by_user(self, kind: str, after: tuple[str, int], limit: int) -> list[StoredRow]:
+        """Rows in the order of their users and numbers, behind a user and a number."""
+        rows = _by_user().all(self._scope.conn, org=self._scope.org, kind=kind, user=after[0], seq=after[1], most=limit)
+        return [StoredRow(*row) for row in rows]
+
+    def find_newest(self, kind: str, seq: int, limit: int) -> list[tuple[str, int, Millis]]:
+        """Ids, numbers and times of change of the last rows up to `seq`, those that are gone included."""
+        c = search_rows.c
+        query = self._scope.select(c.entity_id, c.seq, c.updated_at).where(c.kind == kind, c.seq <= seq)
+        return [
+            (row.entity_id, row.seq, row.updated_at)
+            for row in self._scope.all(query.order_by(c.seq.desc()).limit(limit))
+        ]
+
+    def find_numbers(self, kind: str, ids: Sequence[str]) -> dict[str, tuple[int, Millis]]:
+        """Number and time of the last change of these rows, those that are gone included."""
+        c = search_rows.c
+        query = self._scope.select(c.entity_id, c.seq, c.updated_at).where(c.kind == kind)
+        return {row.entity_id: (row.seq, row.updated_at) for row in self._scope.all_in(query, c.entity_id, ids)}
 
     def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """The rows that exist; deleted ones are left out."""

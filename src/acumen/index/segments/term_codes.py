@@ -15,9 +15,12 @@ ROW_MASK = np.uint64((1 << 24) - 1)
 
 SPACE, END_OF_TEXT = 32, 10
 # Terms have up to 64 characters. A hash is the sum of each byte times a random weight of its place, and two terms share
-# the 40 bits that are used with a chance of one in 10^12. Hashes are held in memory only.
-_WEIGHTS: Codes = np.random.default_rng().integers(1, 1 << 63, 320, np.uint64) * np.uint64(2) + np.uint64(1)
-
+# the 40 bits that are used with a chance of one in 10^12.
+_WEIGHTS: Codes = np.random.Generator(np.random.PCG64(20)).integers(1, 1 << 63, 320, np.uint64) * np.uint64(
+    2
+) + np.uint64(1)
+# Differs if another version of the library draws other numbers: what is on disk is hashed again.
+WEIGHTS_CHECK = int(np.bitwise_xor.reduce(_WEIGHTS))
 
 # Texts hashed at a time: what is computed in between stays in the processor's cache.
 AT_ONCE = 64
