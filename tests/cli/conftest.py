@@ -62,8 +62,12 @@ class Served:
 
 @contextmanager
 def serving(data: Path, *options: str, **environ: str) -> Iterator[Served]:
-    """`acumen serve` as a process of its own, on a free port; drained and gone afterwards."""
+    """`acumen serve` as a process of its own, on a free port; drained and gone afterwards.
+
+    It runs its jobs itself: starting a worker process takes as long as starting the server (tests/faults has them).
+    """
     words = [*ACUMEN, "serve", "--port", "0", "--json", "--data", str(data), *options]
+    environ = {"ACUMEN_JOBS__PROCESSES": "0", **environ}
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, **environ}) as process:
         try:
             assert process.stdout is not None
