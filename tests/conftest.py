@@ -1,5 +1,6 @@
 """What every test may ask for: databases, the peer's client, and a closed network."""
 
+import gc
 import importlib
 import ipaddress
 import os
@@ -25,8 +26,13 @@ TESTS = Path(__file__).parent
 # Files of few tests that take long. They come first: whoever works beside them does the rest meanwhile.
 LONG = (
     "faults/test_kill.py",
+    "faults/test_openapi.py",
+    "docs/test_snippets.py",
     "faults/test_kill_operations.py",
     "bench/test_lines.py",
+    "engine/test_migrate.py",
+    "security/test_operations.py",
+    "bench/test_memory_lines.py",
     "faults/test_rerun.py",
     "loop/test_real_model.py",
     "browser/test_pages.py",
@@ -66,6 +72,11 @@ def _may_be_fast(path: Path) -> bool:
     if path.is_relative_to(TESTS) and path != TESTS:
         return path.relative_to(TESTS).parts[0] in FAST and path.name not in NOT_FAST
     return path == TESTS
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay for the whole run: the garbage collector need not look at them again and again."""
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

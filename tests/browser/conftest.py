@@ -14,7 +14,7 @@ import pytest
 from msgspec import Struct
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests import postgres
+from tests.postgres import Server
 
 ROOT = Path(__file__).parents[2]
 ACUMEN = (sys.executable, "-m", "acumen.cli.main")
@@ -86,13 +86,19 @@ def own_site(scene: Path, tmp_path: Path) -> Iterator[Site]:
         yield served
 
 
+@pytest.fixture(scope="session")
+def postgres_scene(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """The same scene in PostgreSQL: the URL of a database, and the folder beside it."""
+    url = postgres.create()
+    return Site(url, _filled(tmp_path_factory.mktemp("postgres-scene"), ACUMEN_DATABASE_URL=url))
+
+
 @pytest.fixture
-def postgres_site(tmp_path: Path) -> Iterator[Site]:
-    """The same scene in PostgreSQL, to change."""
-    with postgres.running(durable=False) as server:
-        place = {"ACUMEN_DATABASE_URL": server.create()}
-        with serving(_filled(tmp_path / "data", **place), **place) as served:
-            yield served
+def postgres_site(postgres: Server, postgres_scene: Site, tmp_path: Path) -> Iterator[Site]:
+    """The scene in PostgreSQL, to change."""
+    shutil.copytree(postgres_scene.data, tmp_path / "data")
+    with serving(tmp_path / "data", ACUMEN_DATABASE_URL=postgres.create(postgres_scene.url)) as served:
+        yield served
 
 
 @pytest.fixture(scope="module")
