@@ -127,7 +127,7 @@ $(BIN)/python: | .tools/bin/uv
 	@touch $@
 
 $(MODEL)/recipe.sha256: scripts/build_model.py $(wildcard scripts/minilm/*.*) | .venv/.runtime
-	UV="$(CURDIR)/$(UV)" $(BIN)/python scripts/build_model.py --out $(MODEL)
+	ORT_DISABLE_TELEMETRY=1 UV="$(CURDIR)/$(UV)" $(BIN)/python scripts/build_model.py --out $(MODEL)
 	@touch $@
 
 .tools/.assets: requirements/assets.txt | $(BIN)/python

@@ -1,6 +1,7 @@
 """The vectors are the published model's, whatever company a text is in."""
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -184,3 +185,14 @@ def test_a_damaged_file_is_a_reason_and_not_a_crash(tmp_path: Path, damaged: str
 
     with pytest.raises(ModelMissing, match="damaged"):
         load_embedder(tmp_path)
+
+
+def test_the_library_neither_marks_this_machine_nor_reports_to_its_maker(tmp_path: Path):
+    """Its own telemetry would leave a device id and a queue of events in the home folder."""
+    embeds = "from acumen.llm.embedding import load_embedder; load_embedder().embed(['x'])"
+    environ = {**os.environ, "HOME": str(tmp_path)}
+    environ.pop("ORT_DISABLE_TELEMETRY", None)
+
+    subprocess.run([sys.executable, "-c", embeds], env=environ, check=True)
+
+    assert list(tmp_path.rglob("*")) == []

@@ -1,5 +1,6 @@
 """What the networks that run on this machine have in common: how they are loaded, and which texts run together."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ def load(path: Path, name: str) -> "InferenceSession":
     if not path.is_file():
         raise ModelMissing(f"The {name} is not installed: {path.name} missing.")
     try:
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read once, by the library's initialization
         import onnxruntime  # noqa: PLC0415 - 40 MB that a server without embeddings never pays
     except ImportError as error:
         raise ModelMissing(f"The {name} cannot run: {error}.") from error
