@@ -49,8 +49,8 @@ class SearchIndex:
     ) -> list[Ranked]:
         """For each query the best memories of a kind that fit, of the filter's user or of the whole org."""
         scope = SearchScope(kind, criteria.user_id)
-        if engine := self.large_scopes.engine(tx, scope):
-            large = LargeScope(tx, engine, scope, self.large_scopes.statistics(tx, scope))
+        if candidates := self.large_scopes.candidates(tx, scope):
+            large = LargeScope(tx, candidates, self.large_scopes.statistics(tx, scope))
             return [large.rank(query, limit, criteria, threshold, NAME) for query in queries]
         if segment := self._segment(tx, scope):
             return self._rank_in_segment(tx, segment, kind, queries, limit, criteria, threshold)

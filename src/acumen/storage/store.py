@@ -25,8 +25,9 @@ from acumen.storage.jobs.jobs import JobLeases, JobQueue
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.jobs.runs import Runs
 from acumen.storage.memories.aggregations import Aggregations
-from acumen.storage.memories.candidates.engine import CandidateEngine
-from acumen.storage.memories.candidates.engines import engine_of
+from acumen.storage.memories.candidates.engine import SearchScope
+from acumen.storage.memories.candidates.engines import candidates_of
+from acumen.storage.memories.candidates.postgres import PostgresCandidates
 from acumen.storage.memories.change_numbers import IndexVersion
 from acumen.storage.memories.clusters import Clusters
 from acumen.storage.memories.conflicts import Conflicts
@@ -133,10 +134,9 @@ class Tx:
             Kind.AGENT_PLAYBOOK: self.agent_playbooks,
         }
 
-    @cached_property
-    def candidates(self) -> CandidateEngine | None:
-        """None where the database cannot find candidates: every scope is searched in memory."""
-        return engine_of(self.scope, self.by_kind)
+    def candidates(self, search_scope: SearchScope) -> PostgresCandidates | None:
+        """None where the scope has to be searched in memory."""
+        return candidates_of(self.scope, search_scope, self.by_kind)
 
     @cached_property
     def index_version(self) -> IndexVersion:

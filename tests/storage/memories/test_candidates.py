@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter, SearchRow
-from acumen.storage.memories.candidates.engine import QueryTerm, SearchScope
+from acumen.storage.memories.candidates.engine import CandidateQuery, QueryTerm, SearchScope
 from acumen.storage.store import OrgStore, Tx
 from tests.world import ADA, JUST_BECAUSE, a_profile
 
@@ -36,42 +36,43 @@ async def add(store: OrgStore, words: str, *vectors: np.ndarray, user: str = ADA
     return ref.id
 
 
-async def by_vector(
-    store: OrgStore, vector: np.ndarray, scope: SearchScope = MINE, limit: int = 10, **criteria
-) -> Sequence[str]:
-    def read(tx: Tx) -> Sequence[str]:
-        assert tx.candidates is not None
-        return tx.candidates.find_by_vector(scope, Filter(**criteria), vector, MODEL, limit)
-
-    return await store.read(read)
-
-
-async def by_words(store: OrgStore, *words: str, scope: SearchScope = MINE, limit: int = 10, **criteria) -> set[str]:
-    def read(tx: Tx) -> set[str]:
-        assert tx.candidates is not None
+async def find(
+    store: OrgStore, words: Sequence[str], vector: np.ndarray | None, scope: SearchScope, limit: int, **criteria
+) -> list[str]:
+    def read(tx: Tx) -> list[str]:
+        candidates = tx.candidates(scope)
+        assert candidates is not None
         terms = [QueryTerm(word, 1, 1.0) for word in words]
-        return set(tx.candidates.find_by_words(scope, Filter(**criteria), terms, limit).ids)
+        found = candidates.find(Filter(**criteria), CandidateQuery(100, terms, vector, MODEL, limit))
+        return [row.entity_id for row in found.rows]
 
     return await store.read(read)
 
 
-async def test_the_closest_come_first_and_a_row_counts_by_its_closest_passage(org_store: OrgStore):
-    near, far = direction(1) + 0.3 * direction(2), direction(3)
-    one = await add(org_store, "far", far)
-    two = await add(org_store, "two passages", far, near)
-    await add(org_store, "no vector")
+async def by_vector(store: OrgStore, vector: np.ndarray, limit: int, **criteria) -> list[str]:
+    return await find(store, (), vector, MINE, limit, **criteria)
 
-    assert list(await by_vector(org_store, direction(1))) == [two, one]
+
+async def by_words(store: OrgStore, *words: str, scope: SearchScope = MINE, limit: int = 10, **criteria) -> list[str]:
+    return await find(store, words, None, scope, limit, **criteria)
+
+
+async def test_the_closest_are_found_and_a_row_counts_by_its_closest_passage(org_store: OrgStore):
+    near, far, away = direction(1) + 0.3 * direction(2), direction(3), -direction(1)
+    ids = [await add(org_store, "a row", *vectors) for vectors in ([far], [away, near], [away], [])]
+
+    assert await by_vector(org_store, direction(1), 1) == [ids[1]]
+    assert await by_vector(org_store, direction(1), 2) == [ids[0], ids[1]]
 
 
 async def test_words_find_rows_of_their_scope_only(org_store: OrgStore):
     mine = await add(org_store, "zebra lunch")
     bobs = await add(org_store, "zebra", user="bob")
-    await add(org_store, "it's 100% o'clock \\ zoo")
+    odd = await add(org_store, "it's 100% o'clock \\ zoo")
 
-    assert await by_words(org_store, "zebra") == {mine}
-    assert await by_words(org_store, "zebra", scope=ALL) == {mine, bobs}
-    assert len(await by_words(org_store, "it's", "\\", "100%")) == 1
+    assert await by_words(org_store, "zebra", limit=1) == [mine]
+    assert await by_words(org_store, "zebra", scope=ALL, limit=2) == [mine, bobs]
+    assert await by_words(org_store, "it's", "\\", "100%", limit=1) == [odd]
 
 
 async def test_a_filter_is_applied_before_the_limit(org_store: OrgStore):
@@ -79,13 +80,14 @@ async def test_a_filter_is_applied_before_the_limit(org_store: OrgStore):
         await add(org_store, "zebra", direction(1), status=Status.ARCHIVED)
     current = await add(org_store, "zebra", direction(2))
 
-    assert await by_words(org_store, "zebra", limit=1) == {current}
-    assert list(await by_vector(org_store, direction(1), limit=1)) == [current]
+    assert await by_words(org_store, "zebra", limit=1) == [current]
+    assert await by_vector(org_store, direction(1), 1) == [current]
 
 
 async def test_what_was_changed_or_deleted_is_not_found_by_what_it_said(org_store: OrgStore):
     changed = await add(org_store, "zebra", direction(1))
     deleted = await add(org_store, "zebra", direction(1))
+    other = await add(org_store, "zebra", -direction(1))
 
     def change(tx: Tx) -> None:
         ref = MemoryRef(Kind.PROFILE, changed)
@@ -96,21 +98,19 @@ async def test_what_was_changed_or_deleted_is_not_found_by_what_it_said(org_stor
 
     await org_store.write(change)
 
-    assert await by_words(org_store, "zebra") == set()
-    assert await by_words(org_store, "lunch") == {changed}
-    assert list(await by_vector(org_store, direction(1))) == []
+    assert await by_words(org_store, "zebra", limit=1) == [other]
+    assert await by_words(org_store, "lunch", limit=1) == [changed]
+    assert await by_vector(org_store, direction(1), 1) == [other]
 
 
 async def test_vectors_of_another_model_and_without_a_direction_are_not_compared(org_store: OrgStore):
     await add(org_store, "nought", np.zeros(DIMS))
     await add(org_store, "endless", np.full(DIMS, np.inf))
-    await org_store.write(
-        lambda tx: tx.memories.add(
-            Kind.PROFILE, a_profile("other"), row(ADA, "other", direction(1), model="model-b"), JUST_BECAUSE
-        )
-    )
+    made = row(ADA, "of another model", direction(1), model="model-b")
+    await org_store.write(lambda tx: tx.memories.add(Kind.PROFILE, a_profile("other"), made, JUST_BECAUSE))
+    compared = await add(org_store, "far", -direction(1))
 
-    assert list(await by_vector(org_store, direction(1))) == []
+    assert await by_vector(org_store, direction(1), 1) == [compared]
 
 
 async def test_a_stored_vector_is_compared_as_it_was_written(org_store: OrgStore):

@@ -17,11 +17,12 @@ from acumen.index.tokenizer import terms
 from acumen.model.ids import Kind
 from acumen.model.memories.memory import searchable
 from acumen.model.memories.search import Filter, SearchRow
-from acumen.storage.memories.candidates.engine import CandidateEngine, QueryTerm, SearchScope
+from acumen.storage.memories.candidates.engine import CandidateQuery, QueryTerm, SearchScope
+from acumen.storage.memories.candidates.postgres import PostgresCandidates
 from acumen.storage.store import Tx
 
 # Candidates of each arm. Measured with `bench million-memories`.
-CANDIDATES = 200
+CANDIDATES = 100
 # A scope that was small is counted again after so many seconds, and the statistics of a large one are read again.
 COUNT_AGAIN = 10.0
 STATISTICS_SECONDS = 600.0
@@ -47,9 +48,9 @@ class LargeScopes:
         self._statistics: OrderedDict[Key, tuple[float, int, ScopeStatistics]] = OrderedDict()
         self._lock = Lock()
 
-    def engine(self, tx: Tx, scope: SearchScope) -> CandidateEngine | None:
+    def candidates(self, tx: Tx, scope: SearchScope) -> PostgresCandidates | None:
         """None where the scope is to be searched in memory."""
-        return tx.candidates if self.is_large(tx, scope) and tx.candidates else None
+        return tx.candidates(scope) if self.is_large(tx, scope) else None
 
     def clear(self) -> None:
         with self._lock:
@@ -82,26 +83,19 @@ class LargeScope(Struct, frozen=True):
     """A scope as a transaction sees it."""
 
     tx: Tx
-    engine: CandidateEngine
-    scope: SearchScope
+    candidates: PostgresCandidates
     statistics: ScopeStatistics
 
     def rank(self, query: RankQuery, limit: int, criteria: Filter, threshold: float | None, model: str) -> Ranked:
         """The best rows that fit: those of the candidates, exactly scored."""
         terms: Sequence[QueryTerm] = self.statistics.query_terms(query.terms) if query.by_words else ()
-        ids: dict[str, None] = {}
-        most = max(CANDIDATES, limit)
-        if terms:
-            by_words = self.engine.find_by_words(self.scope, criteria, terms, most)
-            terms = with_counts(terms, by_words.matching, self.statistics.rows)
-            ids |= dict.fromkeys(by_words.ids)
-        if query.query_vector is not None:
-            ids |= dict.fromkeys(self.engine.find_by_vector(self.scope, criteria, query.query_vector.unit, model, most))
-        rows = self.tx.search_rows.find_many(self.scope.kind, list(ids))
-        candidates = [_candidate(self.tx, row, model) for row in rows]
-        matches = rank_candidates(query, candidates, Corpus(self.statistics.mean_length, terms), limit, threshold)
-        facets = self.tx.by_kind[Kind(self.scope.kind)].get_facets([match.entity_id for match in matches])
-        return Ranked(matches, facets)
+        vector = None if query.query_vector is None else query.query_vector.unit
+        asked = CandidateQuery(self.statistics.rows, terms, vector, model, max(CANDIDATES, limit))
+        found = self.candidates.find(criteria, asked)
+        corpus = Corpus(self.statistics.mean_length, with_counts(terms, found.matching, self.statistics.rows))
+        scored = [_candidate(self.tx, row, model) for row in found.rows]
+        matches = rank_candidates(query, scored, corpus, limit, threshold)
+        return Ranked(matches, self.candidates.get_facets([match.entity_id for match in matches]))
 
 
 def _remember(remembered: OrderedDict[Key, V], key: Key, value: V, most: int) -> None:

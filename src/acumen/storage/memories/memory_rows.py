@@ -111,9 +111,9 @@ class MemoryRows(Generic[M]):
         query = self._filtered(sa.select(self._id), criteria).where(standing).order_by(self._table.c.updated_at.desc())
         return [str(row[0]) for row in self._scope.all(query.limit(limit))]
 
-    def find_ids(self, criteria: Filter) -> set[str]:
-        """Of all that fit."""
-        return {str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), criteria))}
+    def find_ids(self, criteria: Filter, limit: int) -> list[str]:
+        """Of those that fit, in no order."""
+        return [str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), criteria).limit(limit))]
 
     def exists_fitting(self, criteria: Filter, text_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
         """Whether the memory with the id of another table's row fits."""

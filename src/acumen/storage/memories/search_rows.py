@@ -172,13 +172,6 @@ class SearchRows:
         query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
         return {row.entity_id: _row(row) for row in self._scope.all_in(query, c.entity_id, ids)}
 
-    def find_many(self, kind: str, ids: Sequence[str]) -> list[SearchRow]:
-        """The same in the order in which they were last written."""
-        c = search_rows.c
-        query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
-        rows = self._scope.all_in(query, c.entity_id, ids)
-        return [_row(row) for row in sorted(rows, key=lambda row: (row.seq, row.entity_id))]
-
     def count(self, kind: str, user: str | None, most: int | None = None) -> int:
         """Rows of a scope, up to `most`. Those that are gone count too: reading the index is enough."""
         rows = self._scope.select(search_rows.c.seq).where(*_in_scope(kind, user)).limit(most).subquery()

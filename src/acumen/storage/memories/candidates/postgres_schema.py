@@ -4,6 +4,7 @@ Triggers write it in the transaction that writes `search_rows`, so it is in step
 that does not know it. It is no part of `tables.py`, because it needs an extension that a server may lack.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from acumen.storage.engine.database import Database, Lock
 Progress = Callable[[str], None]
 
 # Rows that are copied in one transaction, which other writers of the org wait for.
-FILL = 1_000
+FILL = 2_000
 # The first with iterative scans: an older one returns too few rows that fit a filter.
 OLDEST = (0, 8)
 # Numbers of a vector; vectors of another length are not found by their direction.
@@ -53,6 +54,22 @@ CREATE INDEX ix_memory_vectors_user ON memory_vectors (org_id, kind, user_id);
 -- Orgs and kinds whose rows from before the triggers are still to be copied, with the last id that was.
 CREATE TABLE memory_fills (org_id text, kind text, last_id text NOT NULL, PRIMARY KEY (org_id, kind));
 """
+
+
+def _words(rows: str) -> str:
+    """What is copied of these rows of `search_rows`."""
+    return f"""SELECT org_id, kind, entity_id, user_id, cardinality(split), memory_lexemes(org_id, kind, user_id, split)
+        FROM {rows} AS r, array_remove(string_to_array(terms, ' '), '') AS split WHERE true"""
+
+
+def _vectors(rows: str) -> str:
+    size = 2 * DIMS
+    return f"""SELECT org_id, kind, entity_id, passage, user_id, model, numbers
+        FROM {rows} AS r, generate_series(0, length(vector) / {size} - 1) AS passage,
+            memory_halfvec(substring(vector FROM passage * {size} + 1 FOR {size})) AS numbers
+        WHERE mod(length(vector), {size}) = 0 AND numbers IS NOT NULL"""
+
+
 # A lexeme begins with its org and kind: GIN then finds the rows of this scope alone. What it is called by is also the
 # prefix of a user's mark, which no term can be, since terms have no spaces.
 _FUNCTIONS = f"""
@@ -79,23 +96,14 @@ BEGIN
     RETURN CASE WHEN nonzero THEN numbers::halfvec END;
 END $$;
 
-CREATE FUNCTION memory_words_put(r search_rows) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO memory_words
-    SELECT r.org_id, r.kind, r.entity_id, r.user_id, cardinality(terms), array_to_tsvector(
-        (SELECT array_agg(DISTINCT memory_scope(r.org_id, r.kind) || term) FROM unnest(terms[:{MOST_TERMS}]) AS term)
-        || memory_user(r.org_id, r.kind, r.user_id))
-    FROM (SELECT array_remove(string_to_array(r.terms, ' '), '') AS terms) AS split
-    ON CONFLICT (org_id, kind, entity_id)
-    DO UPDATE SET user_id = excluded.user_id, length = excluded.length, words = excluded.words;
-$$;
-CREATE FUNCTION memory_vectors_put(r search_rows) RETURNS void LANGUAGE sql AS $$
-    DELETE FROM memory_vectors WHERE org_id = r.org_id AND kind = r.kind AND entity_id = r.entity_id;
-    INSERT INTO memory_vectors
-    SELECT r.org_id, r.kind, r.entity_id, passage, r.user_id, r.model, embedding
-    FROM generate_series(0, length(r.vector) / {2 * DIMS} - 1) AS passage,
-        memory_halfvec(substring(r.vector FROM passage * {2 * DIMS} + 1 FOR {2 * DIMS})) AS embedding
-    WHERE mod(length(r.vector), {2 * DIMS}) = 0 AND embedding IS NOT NULL;
-$$;
+CREATE FUNCTION memory_lexemes(org text, kind text, user_id text, terms text[]) RETURNS tsvector
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    scope text := memory_scope(org, kind);
+BEGIN
+    RETURN array_to_tsvector(ARRAY(SELECT DISTINCT scope || term FROM unnest(terms[:{MOST_TERMS}]) AS term)
+        || memory_user(org, kind, user_id));
+END $$;
 
 CREATE FUNCTION memory_candidates_follow() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
@@ -108,11 +116,13 @@ BEGIN
         RETURN NULL;
     END IF;
     IF NOT was OR (old_row.user_id, old_row.terms) IS DISTINCT FROM (NEW.user_id, NEW.terms) THEN
-        PERFORM memory_words_put(NEW);
+        DELETE FROM memory_words WHERE org_id = NEW.org_id AND kind = NEW.kind AND entity_id = NEW.entity_id;
+        INSERT INTO memory_words {_words("(SELECT NEW.*)")};
     END IF;
     IF NOT was OR (old_row.user_id, old_row.model, old_row.vector) IS DISTINCT FROM (NEW.user_id, NEW.model, NEW.vector)
     THEN
-        PERFORM memory_vectors_put(NEW);
+        DELETE FROM memory_vectors WHERE org_id = NEW.org_id AND kind = NEW.kind AND entity_id = NEW.entity_id;
+        INSERT INTO memory_vectors {_vectors("(SELECT NEW.*)")};
     END IF;
     RETURN NULL;
 END $$;
@@ -124,6 +134,16 @@ CREATE TRIGGER memory_candidates_delete AFTER DELETE ON search_rows
     FOR EACH ROW WHEN (OLD.kind <> '{TURN}') EXECUTE FUNCTION memory_candidates_follow();
 INSERT INTO memory_fills SELECT DISTINCT org_id, kind, '' FROM search_rows WHERE kind <> '{TURN}';
 """
+
+
+def scope_prefix(org: str, kind: str) -> str:
+    """What the lexemes of a scope begin with: `memory_scope`."""
+    return hashlib.md5(f"{org} {kind}".encode(), usedforsecurity=False).hexdigest()[:8]
+
+
+def user_mark(org: str, kind: str, user: str) -> str:
+    """The lexeme of all rows of a user: `memory_user`."""
+    return f"{scope_prefix(org, kind)} {hashlib.md5(user.encode(), usedforsecurity=False).hexdigest()}"
 
 
 def problem(conn: sa.Connection) -> str | None:
@@ -161,8 +181,9 @@ def install(database: Database, progress: Progress) -> None:
     if not _create_extension(database):
         return
     _create_tables(database)
-    for line in (*_fill(database), *_build_indexes(database)):
-        progress(line)
+    for lines in (_fill(database), _build_indexes(database)):
+        for line in lines:
+            progress(line)
 
 
 def _create_extension(database: Database) -> bool:
@@ -207,18 +228,21 @@ def _fill_some(database: Database, org: str, kind: str) -> int:
         return read
 
 
-_FILL = """
+_FILL = f"""
     WITH page AS MATERIALIZED (
-        SELECT r FROM search_rows AS r, memory_fills AS f
+        SELECT r.* FROM search_rows AS r, memory_fills AS f
         WHERE f.org_id = %(org)s AND f.kind = %(kind)s
         AND r.org_id = %(org)s AND r.kind = %(kind)s AND r.entity_id > f.last_id
         ORDER BY r.entity_id LIMIT %(most)s
     ), moved AS (
-        UPDATE memory_fills SET last_id = (SELECT max((r).entity_id) FROM page)
+        UPDATE memory_fills SET last_id = (SELECT max(entity_id) FROM page)
         WHERE org_id = %(org)s AND kind = %(kind)s AND EXISTS (SELECT 1 FROM page)
+    ), words AS (
+        INSERT INTO memory_words {_words("page")} AND NOT gone ON CONFLICT DO NOTHING
+    ), vectors AS (
+        INSERT INTO memory_vectors {_vectors("page")} AND NOT gone ON CONFLICT DO NOTHING
     )
-    SELECT (SELECT count(*) FROM page), count(memory_words_put(r)), count(memory_vectors_put(r))
-    FROM page WHERE NOT (r).gone
+    SELECT count(*) FROM page
 """
 
 
