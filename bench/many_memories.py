@@ -4,7 +4,7 @@ Lessons are put together from a few hundred statements, in numbers: every word i
 lie in clusters, and a part of the rows fits each filter. Lineage is left out, no search reads it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,26 @@ from acumen.llm.embedding import NAME
 from acumen.model.ids import Kind, now
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.database import Database
-from acumen.storage.tables import orgs, search_rows, user_playbooks
+from acumen.storage.tables import agent_playbooks, orgs, search_rows, user_playbooks
 
 Vectors = NDArray[np.float32]
 
 ROWS_AT_ONCE = 20_000
 DAYS = 90
-LESSON_COLUMNS = (
-    *("playbook_id", "org_id", "user_id", "content", "status", "agent_version", "tags", "created_at", "updated_at"),
-    *("request_id", "name", "subject", "value", "engine", "model", "prompt_hash", "category"),
-    *("mentions", "version", "confidence", "standing"),
-)
-LESSON_REST = ("", "", "", "", "rules", "", "", "fact", 1, 1, 1.0, False)
-ROW_COLUMNS = (
+# The columns of a lesson that differ from row to row, and the others.
+LESSON = ("playbook_id", "org_id", "user_id", "content", "status", "agent_version", "tags", "created_at", "updated_at")
+SAME = {
+    **dict.fromkeys(("request_id", "name", "subject", "value", "model", "prompt_hash"), ""),
+    "engine": "rules",
+    "category": "fact",
+    "approval": "approved",
+    "mentions": 1,
+    "version": 1,
+    "confidence": 1.0,
+    "standing": False,
+}
+TABLES = {Kind.USER_PLAYBOOK: user_playbooks, Kind.AGENT_PLAYBOOK: agent_playbooks}
+ROW = (
     *("org_id", "kind", "entity_id", "user_id", "seq", "gone", "analyser", "terms", "model", "vector"),
     *("created_at", "updated_at"),
 )
@@ -41,6 +48,11 @@ class Parts(Struct, frozen=True):
 
     texts: Sequence[str]
     vectors: Vectors
+    words: Sequence[str]
+
+    @staticmethod
+    def of(texts: Sequence[str], vectors: Vectors) -> "Parts":
+        return Parts(texts, vectors, [" ".join(terms(text)) for text in texts])
 
 
 class Owners(Struct, frozen=True):
@@ -53,56 +65,55 @@ class Owners(Struct, frozen=True):
         return "user-0" if number < self.large else f"user-{1 + (number - self.large) // self.of_each}"
 
 
-def fill(database: Database, org: str, parts: Parts, count: int, owners: Owners) -> None:
-    """So many user playbooks of a new org."""
+def make_org(database: Database, org: str) -> None:
+    first = -1 if database.name == "postgres" else 0
+    stamps = {"created_at": now(), "updated_at": now(), "config_version": 0, "generation": 0}
     with database.engine().begin() as conn:
-        first = -1 if database.name == "postgres" else count
-        stamps = {"created_at": now(), "updated_at": now(), "config": {}, "config_version": 0}
-        names = set(orgs.c.keys())
-        row = {name: value for name, value in stamps.items() if name in names}
-        conn.execute(sa.insert(orgs).values(org_id=org, search_seq=first, generation=0, **row))
-        for lessons, rows in _batches(org, parts, count, owners):
-            _copy(conn, user_playbooks, LESSON_COLUMNS, lessons)
-            _copy(conn, search_rows, ROW_COLUMNS, rows)
+        conn.execute(sa.insert(orgs).values(org_id=org, search_seq=first, **stamps))
+
+
+def fill(database: Database, org: str, kind: Kind, parts: Parts, count: int, owners: Owners) -> None:
+    """So many memories of a kind of which there are none yet in this database."""
+    with database.engine().begin() as conn:
+        for start in range(0, count, ROWS_AT_ONCE):
+            lessons, rows = _batch(org, kind, parts, range(start, min(start + ROWS_AT_ONCE, count)), owners)
+            _copy(conn, TABLES[kind], lessons)
+            _copy(conn, search_rows, rows)
+        if database.name != "postgres":
+            conn.execute(sa.update(orgs).where(orgs.c.org_id == org).values(search_seq=orgs.c.search_seq + count))
     _analyse(database)
 
 
 def _analyse(database: Database) -> None:
     """As autovacuum would have done since."""
+    tables = ", ".join(table.name for table in (*TABLES.values(), search_rows))
     with database.engine().connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
-        statement = "VACUUM (ANALYZE) search_rows, user_playbooks" if database.name == "postgres" else "ANALYZE"
-        conn.exec_driver_sql(statement)
+        conn.exec_driver_sql(f"VACUUM (ANALYZE) {tables}" if database.name == "postgres" else "ANALYZE")
 
 
-Rows = list[tuple[Any, ...]]
+Columns = tuple[Sequence[str], list[tuple[Any, ...]]]
 
 
-def _batches(org: str, parts: Parts, count: int, owners: Owners) -> Iterator[tuple[Rows, Rows]]:
-    random, words = np.random.default_rng(count), [" ".join(terms(text)) for text in parts.texts]
-    for start in range(0, count, ROWS_AT_ONCE):
-        many = min(ROWS_AT_ONCE, count - start)
-        first, second = random.integers(0, len(parts.texts), (2, many))
-        stored = _mixed(parts.vectors, first, second, random).astype(np.float16)
-        ages = random.integers(0, DAYS * DAY_MS, many)
-        # Of a hundred: 10 archived; 30 and 1 with a tag; 19 and 1 of other versions.
-        percent = random.integers(0, 100, (3, many))
-        lessons, rows = [], []
-        for place in range(many):
-            number, a, b = start + place, int(first[place]), int(second[place])
-            at, user, ticket = now() - int(ages[place]), owners(number), f"TICKET-{number}"
-            status = "archived" if percent[0, place] < 10 else "current"
-            tags = '["rare"]' if percent[1, place] < 1 else '["usual"]' if percent[1, place] < 31 else None
-            version = "v3" if percent[2, place] < 1 else "v2" if percent[2, place] < 20 else "v1"
-            text = f"{parts.texts[a]} {parts.texts[b]} See {ticket}."
-            lessons.append((number + 1, org, user, text, status, version, tags, at, at, *LESSON_REST))
-            found_by = f"{words[a]} {words[b]} {' '.join(terms(ticket))}"
-            rows.append(
-                (
-                    *(org, str(Kind.USER_PLAYBOOK), str(number + 1), user, number + 1, False, ANALYSER, found_by, NAME),
-                    *(stored[place].tobytes(), at, at),
-                )
-            )
-        yield lessons, rows
+def _batch(org: str, kind: Kind, parts: Parts, numbers: range, owners: Owners) -> tuple[Columns, Columns]:
+    """Of a hundred lessons 10 are archived, 30 and 1 have a tag, 19 and 1 are of other versions."""
+    random, many = np.random.default_rng(numbers.start), len(numbers)
+    first, second = random.integers(0, len(parts.texts), (2, many))
+    vectors = _mixed(parts.vectors, first, second, random).astype(np.float16)
+    ages, percent = random.integers(0, DAYS * DAY_MS, many), random.integers(0, 100, (3, many))
+    lessons: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
+    for place, number in enumerate(numbers):
+        a, b, ticket = int(first[place]), int(second[place]), f"TICKET-{number}"
+        at, user = now() - int(ages[place]), owners(number) if kind is Kind.USER_PLAYBOOK else ""
+        status = "archived" if percent[0, place] < 10 else "current"
+        tags = '["rare"]' if percent[1, place] < 1 else '["usual"]' if percent[1, place] < 31 else None
+        version = "v3" if percent[2, place] < 1 else "v2" if percent[2, place] < 20 else "v1"
+        text = f"{parts.texts[a]} {parts.texts[b]} See {ticket}."
+        lessons.append((number + 1, org, user, text, status, version, tags, at, at))
+        words = f"{parts.words[a]} {parts.words[b]} {' '.join(terms(ticket))}"
+        found_by = (org, str(kind), str(number + 1), user, number + 1, False, ANALYSER, words, NAME)
+        rows.append((*found_by, vectors[place].tobytes(), at, at))
+    return (LESSON, lessons), (ROW, rows)
 
 
 def _mixed(vectors: Vectors, first: Any, second: Any, random: np.random.Generator) -> Vectors:
@@ -115,13 +126,18 @@ def _mixed(vectors: Vectors, first: Any, second: Any, random: np.random.Generato
     return unit
 
 
-def _copy(conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Rows) -> None:
+def _copy(conn: sa.Connection, table: sa.Table, columns: Columns) -> None:
+    """Columns that the table does not have are left out, others that it needs are added."""
+    names, rows = columns
+    places = [place for place, name in enumerate(names) if name in table.c]
+    same = {name: value for name, value in SAME.items() if name in table.c and name not in names}
+    listed, values = ", ".join([*(names[place] for place in places), *same]), tuple(same.values())
+    copied = [(*(row[place] for place in places), *values) for row in rows]
     driver: Any = conn.connection.driver_connection
-    names = ", ".join(columns)
     if conn.dialect.name == "postgresql":
-        with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
-            for row in rows:
+        with driver.cursor() as cursor, cursor.copy(f"COPY {table.name} ({listed}) FROM STDIN") as copy:
+            for row in copied:
                 copy.write_row(row)
     else:
-        gaps = ", ".join("?" * len(columns))
-        driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({gaps})", rows)
+        gaps = ", ".join("?" * len(copied[0]))
+        driver.executemany(f"INSERT INTO {table.name} ({listed}) VALUES ({gaps})", copied)

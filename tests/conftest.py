@@ -25,6 +25,7 @@ TESTS = Path(__file__).parent
 
 # Files of few tests that take long. They come first: whoever works beside them does the rest meanwhile.
 LONG = (
+    "large/test_large_scopes.py",
     "faults/test_kill.py",
     "faults/test_openapi.py",
     "docs/test_snippets.py",
@@ -46,6 +47,7 @@ FAST = ("model", "index", "llm", "learn", "recall", "review", "observe", "meter"
 NOT_FAST = (
     *("test_python39.py", "test_observe.py", "test_wheels.py", "test_surroundings.py", "test_failures.py"),
     *("test_gateway.py", "test_queue.py", "test_duplicate_scan.py", "test_alerts.py", "test_outcomes.py"),
+    "test_large_scopes.py",
 )
 
 

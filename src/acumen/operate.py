@@ -26,6 +26,7 @@ T = TypeVar("T")
 # Types of the copy, for callers outside of storage.
 __all__ = ["CopyStep", "Report"]
 NEWEST_SCHEMA = migrate.HEAD
+SEARCH_ENGINE = engines.ENGINE
 
 
 class SchemaChange(Struct, frozen=True):
@@ -120,6 +121,16 @@ def versions(settings: Settings) -> tuple[str, str | None]:
 async def running_versions(store: Store) -> tuple[str, str | None]:
     """As `versions`, of the database of a running server."""
     return await store.read(lambda conn: (store.database.version(conn), migrate.current(conn)))
+
+
+async def search_problem(store: Store) -> str | None:
+    """Why large scopes are searched in memory, and what to do about it; None when the database searches them."""
+    return await store.read(lambda conn: engines.advice(store.database, conn))
+
+
+def search_advice(settings: Settings) -> str | None:
+    """As `search_problem`, without a running server."""
+    return _read(settings, lambda conn, database: engines.advice(database, conn))
 
 
 def problems(settings: Settings) -> list[str]:

@@ -34,7 +34,7 @@ async def test_a_well_server_says_so_with_reasons(org: Org):
 
         assert (reply.status_code, reply.json()["status"]) == (200, "healthy")
         checks = reply.json()["checks"]
-        assert set(checks) == {"database", "disk", "embeddings", "model", "worker"}
+        assert set(checks) == {"database", "disk", "embeddings", "search", "model", "worker"}
         assert all(check["reason"] for check in checks.values())
         assert checks["database"]["status"] == "passed"
     for path in ("/health/live", "/healthz"):

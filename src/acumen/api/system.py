@@ -173,6 +173,7 @@ async def ready(_request: Nothing, call: Call) -> wire.ReadinessResponse:
         "database": database,
         "disk": _disk(call),
         "embeddings": _embeddings(call),
+        "search": await _search(call, asks_database=database.status == "passed"),
         "model": await _language_model(call, asks_database=database.status == "passed"),
         "worker": _worker(call),
     }
@@ -204,6 +205,15 @@ def _embeddings(call: Call) -> wire.ReadinessCheck:
     if meaning.problem:
         return _check(ok=False, reason=f"search uses keywords only: {meaning.problem}", required=False)
     return _check(ok=True, reason="loaded" if meaning.loaded else "loads on first use", required=False)
+
+
+async def _search(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:
+    """Which engine searches scopes that are too large for memory. Never required: without one, memory is used."""
+    if not (asks_database and call.app.settings.database_url):
+        return wire.ReadinessCheck(status="not_checked", required=False, reason="only on Postgres")
+    problem = await operate.search_problem(call.app.store)
+    text = f"large scopes are searched in memory: {problem}" if problem else operate.SEARCH_ENGINE
+    return _check(ok=problem is None, reason=text, required=False)
 
 
 async def _language_model(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:

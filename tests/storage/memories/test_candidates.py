@@ -1,6 +1,7 @@
 """The database finds the candidates of a scope: what is committed, what fits, and nothing that is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +10,12 @@ from msgspec.structs import replace
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter, SearchRow
+from acumen.settings import Settings
+from acumen.storage.engine import migrate
+from acumen.storage.memories.candidates import engines, postgres_schema
 from acumen.storage.memories.candidates.engine import CandidateQuery, QueryTerm, SearchScope
-from acumen.storage.store import OrgStore, Tx
-from tests.world import ADA, JUST_BECAUSE, a_profile
+from acumen.storage.store import OrgStore, Store, Tx, connect
+from tests.world import ADA, JUST_BECAUSE, ORG, Template, a_profile
 
 only_postgres = pytest.mark.parametrize("database", ["postgres"], indirect=True, scope="session")
 pytestmark = only_postgres
@@ -124,3 +128,66 @@ async def test_a_stored_vector_is_compared_as_it_was_written(org_store: OrgStore
 
     stored = (await org_store.read(read)).strip("[]").split(",")
     assert np.array_equal(np.array(stored, np.float16), vector)
+
+
+# --- creating the index ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare(template: Template, tmp_path: Path) -> Iterator[Store]:
+    """A database of a server that knew nothing of large scopes."""
+    url = template.postgres.create()
+    opened = Store(connect(Settings(data=tmp_path, database_url=url)))
+    migrate.migrate(opened.database)
+    yield opened
+    opened.close()
+    template.postgres.drop(url)
+
+
+async def advice(store: Store) -> str | None:
+    return await store.read(lambda conn: engines.advice(store.database, conn))
+
+
+async def test_rows_from_before_the_index_are_copied_and_until_then_nothing_is_searched_in_it(bare: Store):
+    store = bare.of(ORG)
+    await store.write(lambda tx: tx.orgs.ensure())
+    early = await add(store, "zebra", direction(1))
+    gone = await add(store, "zebra", direction(1))
+    await store.write(lambda tx: tx.memories.delete(Kind.PROFILE, [gone], JUST_BECAUSE))
+    before = await advice(bare), await store.read(lambda tx: tx.candidates(MINE))
+    progress: list[str] = []
+
+    engines.install(bare.database, progress.append)
+    late = await add(store, "zebra", direction(2))
+
+    assert before == (postgres_schema.NOT_CREATED, None)
+    assert await advice(bare) is None
+    assert sorted(await by_words(store, "zebra")) == sorted([early, late])
+    assert await by_vector(store, direction(1), 1) == [early]
+    assert any("2 rows of profile" in line for line in progress)
+
+
+async def test_installing_goes_on_where_it_was_interrupted(bare: Store):
+    store = bare.of(ORG)
+    await store.write(lambda tx: tx.orgs.ensure())
+    early = await add(store, "zebra", direction(1))
+    engines.install(bare.database, lambda _: None)
+    with bare.database.engine().begin() as conn:
+        conn.exec_driver_sql("DELETE FROM memory_words")
+        conn.exec_driver_sql(f"INSERT INTO memory_fills VALUES ('{ORG}', 'profile', '')")
+        conn.exec_driver_sql("DROP INDEX ix_memory_vectors_hnsw")
+    interrupted = await advice(bare)
+
+    engines.install(bare.database, lambda _: None)
+
+    assert interrupted == postgres_schema.FILLING
+    assert await advice(bare) is None
+    assert await by_words(store, "zebra") == [early]
+
+
+async def test_a_server_without_pgvector_says_what_to_do(bare: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(postgres_schema, "OLDEST", (99,))  # as if the one it has were too old
+
+    engines.install(bare.database, lambda _: None)
+
+    assert await advice(bare) == postgres_schema.MISSING

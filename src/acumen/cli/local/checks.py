@@ -132,6 +132,17 @@ def database(settings: Settings) -> Finding:
     return _schema(at, f"{version}, schema {at or 'none'}", settings)
 
 
+def search(settings: Settings) -> Finding:
+    """Which engine searches scopes that are too large for memory."""
+    try:
+        advice = operate.search_advice(settings)
+    except Exception:  # noqa: BLE001 - a database can fail in every way a driver knows
+        return Finding("warn", "Search", "not checked", SEE_DATABASE)
+    if advice:
+        return Finding("warn", "Search", "large scopes are searched in memory", f"{advice[0].upper()}{advice[1:]}.")
+    return Finding("ok", "Search", operate.SEARCH_ENGINE)
+
+
 def _schema(at: str | None, text: str, settings: Settings) -> Finding:
     if at == operate.NEWEST_SCHEMA:
         return Finding("ok", "Database", f"{text}, the newest")

@@ -21,6 +21,7 @@ app = typer.Typer()
 COLOURS = {"ok": typer.colors.GREEN, "warn": typer.colors.YELLOW, "fail": typer.colors.RED}
 ALWAYS = (checks.python, checks.sqlite, checks.tokens, checks.assets, checks.dashboard, checks.server)
 OF_SQLITE = (checks.folder, checks.disk)
+OF_POSTGRES = (checks.search,)
 OF_SETTINGS = (
     checks.clock,
     checks.database,
@@ -67,7 +68,7 @@ def _findings(data: Path | None, config: str | None, host: str | None, port: int
         yield Finding("fail", "Settings", str(error), fix)
         return
     yield Finding("ok", "Settings", "valid")
-    for check in (*(() if settings.database_url else OF_SQLITE), *OF_SETTINGS):
+    for check in (*(OF_POSTGRES if settings.database_url else OF_SQLITE), *OF_SETTINGS):
         yield _guarded(partial(check, settings))
 
 

@@ -15,6 +15,8 @@ from acumen.storage.memories.candidates.postgres import PostgresCandidates
 from acumen.storage.memories.candidates.postgres_schema import Progress
 from acumen.storage.memories.memory_rows import MemoryRows
 
+ENGINE = "large scopes are searched by pgvector and full text"
+
 
 def install(database: Database, progress: Progress) -> None:
     """Creates and fills what finding candidates needs, where the server has it; may be run again at any time."""

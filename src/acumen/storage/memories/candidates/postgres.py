@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.memories.search import Facet, Filter, SearchRow
 from acumen.storage.engine.scope import OrgScope
@@ -16,12 +17,11 @@ from acumen.storage.memories.memory_rows import MemoryRows
 # Rows whose words are compared with the question: those of its rarest terms.
 MOST_MATCHES = 2_000
 MOST_QUERY_TERMS = 16
-# Combinations of frequent terms that are tried.
-MOST_TRIES = 3
-# Where so few rows fit a filter, all of them are candidates.
+# Where so few rows fit a filter, all of them are candidates; where not many more do, their words are compared.
 FEW_FITTING = 2_000
+MOST_FITTING = 20_000
 # What HNSW may look at before the filter is applied first, and all that is left compared.
-MOST_SCANNED = 20_000
+MOST_SCANNED = 5_000
 # Comparing a row takes about a microsecond, a step through the graph seven; a graph over all scopes needs as many more
 # steps as this scope is smaller. With 100 candidates both take the same time at this ratio.
 STEPS_PER_ROW = 700
@@ -43,6 +43,14 @@ _LOAD = f"""
 v = sa.table("memory_vectors", *map(sa.column, ("org_id", "kind", "entity_id", "user_id", "model", "embedding"))).c
 
 
+class _ByWords(Struct, frozen=True):
+    """`falls_short`: rows that fit and contain only frequent terms may be missing, and there are too few others."""
+
+    ids: Sequence[str]
+    matching: dict[str, int]
+    falls_short: bool
+
+
 class PostgresCandidates:
     """Finds rows of a scope that may be the best ones, as its transaction sees them; the caller scores them exactly.
 
@@ -62,25 +70,26 @@ class PostgresCandidates:
     def find(self, criteria: Filter, query: CandidateQuery) -> Candidates:
         """Of the rows that fit."""
         with self._planned(query.limit) as vectors:
-            ids, matching = self._by_words(criteria, query)
-            enough = len(ids) >= query.limit
-            if query.vector is not None:
-                near = self._by_vector(criteria, query, vectors)
-                enough = len(near) >= query.limit
-                ids |= dict.fromkeys(near)
-        if not enough:
-            ids |= dict.fromkeys(self._few_fitting(criteria, query))
-        return Candidates(self._load(list(ids)), matching)
+            words = self._by_words(criteria, query)
+            near = self._by_vector(criteria, query, vectors)
+        ids = dict.fromkeys([*words.ids, *near])
+        if words.falls_short or (query.vector is not None and len(near) < query.limit):
+            ids |= dict.fromkeys(self._of_few_fitting(criteria, query))
+        return Candidates(self._load(list(ids)), words.matching)
 
     def get_facets(self, ids: Sequence[str]) -> dict[str, Facet]:
         return self._rows.get_facets(ids)
 
-    def _few_fitting(self, criteria: Filter, query: CandidateQuery) -> Sequence[str]:
-        """For filters that few rows fit: all of them; if there are more, the nearest of them all."""
-        fitting = self._rows.find_ids(criteria, FEW_FITTING + 1)
+    def _of_few_fitting(self, criteria: Filter, query: CandidateQuery) -> Sequence[str]:
+        """Where few rows fit the filter, it is applied first: then all of them are compared."""
+        fitting = self._rows.find_ids(criteria, MOST_FITTING + 1)
         if len(fitting) <= FEW_FITTING:
             return fitting
-        return [] if query.vector is None else self._nearest(criteria, query, by_graph=False)
+        near = [] if query.vector is None else self._nearest(criteria, query, by_graph=False)
+        if len(fitting) > MOST_FITTING or not query.terms:
+            return near
+        terms = query.terms[:MOST_QUERY_TERMS]
+        return [*near, *(row[0] for row in self._matches(terms, terms, "|", among=fitting)[: query.limit])]
 
     def _load(self, ids: list[str]) -> list[SearchRow]:
         rows = self._conn.exec_driver_sql(_LOAD, (self._org, self._scope.kind, ids))
@@ -100,6 +109,8 @@ class PostgresCandidates:
     # --- vectors -----------------------------------------------------------------------------------------------------
 
     def _by_vector(self, criteria: Filter, query: CandidateQuery, vectors: int) -> Sequence[str]:
+        if query.vector is None:
+            return []
         return self._nearest(criteria, query, by_graph=query.rows**2 > STEPS_PER_ROW * vectors)
 
     def _nearest(self, criteria: Filter, query: CandidateQuery, *, by_graph: bool) -> Sequence[str]:
@@ -115,39 +126,54 @@ class PostgresCandidates:
 
     # --- words -------------------------------------------------------------------------------------------------------
 
-    def _by_words(self, criteria: Filter, query: CandidateQuery) -> tuple[dict[str, None], dict[str, int]]:
+    def _by_words(self, criteria: Filter, query: CandidateQuery) -> "_ByWords":
         """All rows with one of the rare terms; if these are too few, rows with several of the frequent ones."""
-        terms, rare = query.terms[:MOST_QUERY_TERMS], _rarest(query.terms[:MOST_QUERY_TERMS])
+        terms = query.terms[:MOST_QUERY_TERMS]
+        rare = _rarest(terms)
+        frequent = terms[len(rare) :]
         ids: dict[str, None] = {}
         matching: dict[str, int] = {}
         if rare:
-            rows = self._matches(terms, " | ".join(map(self._any, rare)))
+            rows = self._matches(terms, rare, "|")
             if len(rows) < MOST_MATCHES:
                 matching = {term.text: sum(row[2 + place] for row in rows) for place, term in enumerate(rare)}
             ids |= self._first_fitting(criteria, rows, query.limit)
-        for count in _combinations(terms, query):
+        for count in _combinations(frequent, query):
             if len(ids) >= query.limit:
                 break
-            rows = self._matches(terms, " & ".join(map(self._any, terms[:count])))
-            ids |= self._first_fitting(criteria, rows, query.limit)
-        return ids, matching
+            ids |= self._first_fitting(criteria, self._matches(terms, frequent[:count], "&"), query.limit)
+        return _ByWords(list(ids), matching, bool(frequent) and len(ids) < query.limit)
 
-    def _matches(self, terms: Sequence[QueryTerm], tsquery: str) -> list[Any]:
-        """Rows with their weight, the information of the terms they contain; of equals the shortest first."""
-        of_user = "" if self._scope.user is None else f" & {_quoted(user_mark(self._org, *_names(self._scope)))}"
+    def _matches(
+        self, terms: Sequence[QueryTerm], of: Sequence[QueryTerm], operator: str, among: list[str] | None = None
+    ) -> list[Any]:
+        """Rows with one or all of some terms, with their weight: the information of all terms they contain.
+
+        Best first, of equals the shortest. `among` are the only ids that count; without them, of very many any.
+        """
         has = ", ".join(f"(words @@ %(t{place})s::tsquery)::int AS h{place}" for place in range(len(terms)))
         weight = " + ".join(f"{term.weight} * h{place}" for place, term in enumerate(terms))
         columns = ", ".join(f"h{place}" for place in range(len(terms)))
+        # Without `|| ''` the planner might walk through the whole scope instead of using the index of the words.
+        scope = (
+            f"org_id || '' = %(org)s AND kind || '' = %(kind)s LIMIT {MOST_MATCHES}"
+            if among is None
+            else "org_id = %(org)s AND kind = %(kind)s AND entity_id = ANY(%(among)s)"
+        )
         query = f"""
             WITH hits AS MATERIALIZED (
-                SELECT entity_id, length, {has} FROM memory_words
-                WHERE words @@ %(tsquery)s::tsquery AND org_id || '' = %(org)s AND kind || '' = %(kind)s
-                LIMIT {MOST_MATCHES}
+                SELECT entity_id, length, {has} FROM memory_words WHERE words @@ %(tsquery)s::tsquery AND {scope}
             ) SELECT entity_id, {weight} AS weight, {columns} FROM hits ORDER BY weight DESC, length
         """
         bound = {f"t{place}": self._any(term) for place, term in enumerate(terms)}
-        scope = {"org": self._org, "kind": self._scope.kind, "tsquery": f"({tsquery}){of_user}"}
-        return list(self._conn.exec_driver_sql(query, {**bound, **scope}))
+        tsquery = f"({f' {operator} '.join(map(self._any, of))}){self._of_user}"
+        names = {"org": self._org, "kind": self._scope.kind, "tsquery": tsquery, "among": among}
+        return list(self._conn.exec_driver_sql(query, {**bound, **names}))
+
+    @property
+    def _of_user(self) -> str:
+        user = self._scope.user
+        return "" if user is None else f" & {_quoted(user_mark(self._org, self._scope.kind, user))}"
 
     def _first_fitting(self, criteria: Filter, rows: Sequence[Any], limit: int) -> dict[str, None]:
         """The first of these that fit."""
@@ -165,10 +191,6 @@ class PostgresCandidates:
         return forms[0] if len(forms) == 1 else f"({' | '.join(forms)})"
 
 
-def _names(scope: SearchScope) -> tuple[str, str]:
-    return scope.kind, scope.user or ""
-
-
 def _rarest(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     """Terms that together occur in no more rows than are compared."""
     rare, rows = [], 0
@@ -180,12 +202,14 @@ def _rarest(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     return rare
 
 
-def _combinations(terms: Sequence[QueryTerm], query: CandidateQuery) -> Sequence[int]:
-    """How many of the rarest terms a row should contain: as many as enough rows would, were terms independent."""
+def _combinations(terms: Sequence[QueryTerm], query: CandidateQuery) -> list[int]:
+    """How many of the rarest terms a row should contain: as many as enough rows would if terms were independent; fewer;
+    and the rarest alone.
+    """
     shares = [min(max(term.matching, 1) / max(query.rows, 1), 1.0) for term in terms]
     expected = [query.rows * math.prod(shares[:count]) for count in range(1, len(terms) + 1)]
-    most = sum(rows >= query.limit for rows in expected)
-    return range(min(most + 1, len(terms)), 0, -1)[:MOST_TRIES]
+    most = min(sum(rows >= query.limit for rows in expected) + 1, len(terms))
+    return list(dict.fromkeys(count for count in (most, most // 2, 1) if 0 < count <= len(terms)))
 
 
 def _quoted(lexeme: str) -> str:

@@ -26,6 +26,11 @@ TABLES = ("memory_words", "memory_vectors", "memory_fills")
 INDEXES = {
     "ix_memory_words_words": "memory_words USING gin (words)",
     "ix_memory_vectors_hnsw": "memory_vectors USING hnsw (embedding halfvec_cosine_ops)",
+    # A filter that few rows fit is applied first.
+    **{
+        f"ix_{table}_tags": f"{table} USING gin ((tags::jsonb))"
+        for table in ("profiles", "user_playbooks", "agent_playbooks")
+    },
 }
 # What to do about each reason for searching in memory.
 MISSING = (
@@ -33,8 +38,8 @@ MISSING = (
     "pgvector/pgvector), then run `acumen migrate`"
 )
 NOT_CREATED = (
-    "pgvector is not created in this database, which needs a superuser: let one run `CREATE EXTENSION vector` "
-    "(or `ALTER EXTENSION vector UPDATE`) in it, then run `acumen migrate`"
+    "pgvector is not created in this database: run `acumen migrate` as a superuser, or let one run "
+    "`CREATE EXTENSION vector` (or `ALTER EXTENSION vector UPDATE`) in it, then run `acumen migrate`"
 )
 NOT_INSTALLED = "the database has no index of large scopes yet: run `acumen migrate`"
 FILLING = "the index of large scopes is incomplete: it is being filled, or `acumen migrate` continues where it stopped"
