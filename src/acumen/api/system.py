@@ -209,8 +209,10 @@ def _embeddings(call: Call) -> wire.ReadinessCheck:
 
 async def _search(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:
     """Which engine searches scopes that are too large for memory. Never required: without one, memory is used."""
-    if not (asks_database and call.app.settings.database_url):
-        return wire.ReadinessCheck(status="not_checked", required=False, reason="only on Postgres")
+    if not call.app.settings.database_url:
+        return _check(ok=True, reason="large scopes are searched in files mapped into memory", required=False)
+    if not asks_database:
+        return wire.ReadinessCheck(status="not_checked", required=False, reason="the database does not answer")
     problem = await operate.search_problem(call.app.store)
     text = f"large scopes are searched in memory: {problem}" if problem else operate.SEARCH_ENGINE
     return _check(ok=problem is None, reason=text, required=False)

@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from acumen.errors import StorageFull, Unavailable
 from acumen.storage.engine.database import Fits, Lock
 from acumen.storage.engine.job_news import ANNOUNCE, JobListener
+from acumen.storage.memories.candidates import postgres_schema
 from acumen.storage.tables import ONLY_WHERE, metadata
 
 T = TypeVar("T")
@@ -151,7 +152,8 @@ class Postgres:
     def _vacuum(self) -> bool:
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
             clear = _outlives_readers(conn)
-            conn.execute(sa.text(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}"))
+            tables = {table.name for table in metadata.sorted_tables} | postgres_schema.existing_tables(conn)
+            conn.execute(sa.text(f"VACUUM {', '.join(sorted(tables))}"))
             return clear
 
     def size_bytes(self, conn: sa.Connection) -> int:

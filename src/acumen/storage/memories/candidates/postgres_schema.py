@@ -160,6 +160,12 @@ def problem(conn: sa.Connection) -> str | None:
     return FILLING if filling or valid < len(INDEXES) else None
 
 
+def existing_tables(conn: sa.Connection) -> set[str]:
+    """Those of `TABLES` that are there."""
+    query = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL"
+    return {str(row[0]) for row in conn.exec_driver_sql(query, (list(TABLES),))}
+
+
 _MADE = """
     SELECT to_regclass('memory_fills') IS NOT NULL, (SELECT count(*) FROM pg_index WHERE indisvalid AND indexrelid IN (
         SELECT to_regclass(name) FROM unnest(%s::text[]) AS name))
