@@ -185,7 +185,7 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "erasure": lambda tx: tx.erasure.find_ids("ada", ["r1"], ["s1"]),
     "mark": lambda tx: tx.aggregations.get_bookmark("").last,
     "groups": lambda tx: tx.aggregations.find_groups([""], None),
-    "lessons": lambda tx: tx.aggregations.find_lessons("", ""),
+    "lessons": lambda tx: list(tx.aggregations.lesson_pages("", "", "", 100)),
     "users of lessons": lambda tx: tx.clusters.find_users([PlaybookId(1)]),
     "changes": lambda tx: tx.aggregations.find_changes([""], [""], 10),
     "run": lambda tx: tx.runs.get(RunId("run_1")),

@@ -7,7 +7,7 @@ that exist, and writes the shared lessons that follow.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -16,12 +16,12 @@ import numpy as np
 from acumen.deps import Deps
 from acumen.errors import OperationInTheWay
 from acumen.learn.runs import runs
-from acumen.learn.share.cluster import LessonIndex, regroup
+from acumen.learn.share.cluster import LessonIndex, Matrix, regroup
 from acumen.learn.share.plan import Plan, group_of, make_plan
-from acumen.learn.share.shared import retire, shared_lessons, user_lessons, vector_of
+from acumen.learn.share.shared import retire, shared_lessons, user_lessons
 from acumen.learn.share.write import ITEM, write
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
-from acumen.model.ids import Millis, PlaybookId
+from acumen.model.ids import Millis, PlaybookId, UserId
 from acumen.model.jobs.events import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.jobs.run import Run, RunId
 from acumen.model.memories.cluster import AggregationBookmark, AggregationChange, IndexedLesson
@@ -36,6 +36,8 @@ DEFAULT_NAME = "playbook"
 WRITTEN_AT_ONCE = 20
 # A higher number makes every agent version be compared in full once.
 METHOD = 3
+# Read together; of each only its vector stays.
+LESSONS_AT_ONCE = 2_000
 # Columns that words are hashed into where no lesson has an embedding.
 HASHED_WORDS = 512
 # Between two automatic aggregations of a version: this long, and this many times the duration of the last one.
@@ -184,10 +186,9 @@ def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> tupl
     began, config, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.get_bookmark(version)
     at = tx.search_rows.get_version()
     basis = f"{METHOD} {at.generation} {config.least_users} {config.similarity} {deps.local_models.name}"
-    indexed = tx.aggregations.find_lessons(version, name)
-    index = _index(indexed, -1 if full or before.basis != basis else before.seq, deps)
+    pages = tx.aggregations.lesson_pages(version, name, deps.local_models.name, LESSONS_AT_ONCE)
+    index, users = _index(pages, -1 if full or before.basis != basis else before.seq)
     shared = shared_lessons(tx, version, name, deps)
-    users = {lesson.id: lesson.user for lesson in indexed}
     regrouped = regroup(index, shared, lambda ids: _words(tx, ids), config.similarity)
     enough = [group for group in regrouped if len({users[member] for member in group}) >= config.least_users]
     lessons = {
@@ -201,18 +202,55 @@ def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> tupl
     return make_plan(groups, shared, users, config.least_users), bookmark
 
 
-def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIndex:
-    """Lessons whose search row has a higher number than `after` changed. Without embeddings, words take their place."""
-    vectors = [vector_of(lesson.vector, lesson.model, deps) for lesson in indexed]
-    width = next((len(vector) for vector in vectors if vector is not None), 0)
-    matrix = np.zeros((len(indexed), width or HASHED_WORDS), np.float32)
-    for row, (lesson, vector) in enumerate(zip(indexed, vectors, strict=True)):
-        if width:
-            matrix[row] = 0 if vector is None else vector
-        else:
-            np.add.at(matrix[row], [crc32(term.encode()) % HASHED_WORDS for term in lesson.terms.split()], 1)
-    matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-    return LessonIndex([lesson.id for lesson in indexed], matrix, [lesson.seq > after for lesson in indexed])
+def _index(pages: Iterable[Sequence[IndexedLesson]], after: int) -> tuple[LessonIndex, dict[PlaybookId, UserId]]:
+    """Of all lessons only a vector each, and who teaches it. Those with a higher number than `after` changed."""
+    users: dict[PlaybookId, UserId] = {}
+    changed: list[bool] = []
+    vectors, hashed = [np.zeros((0, 0), np.float32)], [np.zeros((0, HASHED_WORDS), np.float32)]
+    for page in pages:
+        users.update({lesson.id: lesson.user for lesson in page})
+        changed += [lesson.seq > after for lesson in page]
+        vectors.append(_vectors(page))
+        hashed.append(np.zeros((0, HASHED_WORDS), np.float32) if vectors[-1].size else _hashed(page))
+    return LessonIndex(list(users), _stacked(vectors, hashed, len(users)), changed), users
+
+
+def _stacked(vectors: Sequence[Matrix], hashed: Sequence[Matrix], rows: int) -> Matrix:
+    """Without any embedding, words take their place."""
+    width = max(part.shape[1] for part in vectors)
+    if not width:
+        return np.concatenate(hashed)
+    matrix, start = np.zeros((rows, width), np.float32), 0
+    for part in vectors:
+        if part.size:
+            matrix[start : start + len(part)] = part
+        start += len(part)
+    return matrix
+
+
+def _vectors(page: Sequence[IndexedLesson]) -> Matrix:
+    """Zeros where there is none; of no width where no lesson has one."""
+    stored = [np.frombuffer(lesson.vector, np.float16) if lesson.vector else None for lesson in page]
+    width = next((len(vector) for vector in stored if vector is not None), 0)
+    matrix = np.zeros((len(page), width), np.float32)
+    for row, vector in enumerate(stored):
+        if vector is not None:
+            matrix[row] = vector
+    return _of_length_one(matrix)
+
+
+def _hashed(page: Sequence[IndexedLesson]) -> Matrix:
+    matrix = np.zeros((len(page), HASHED_WORDS), np.float32)
+    for row, lesson in enumerate(page):
+        np.add.at(matrix[row], [crc32(term.encode()) % HASHED_WORDS for term in lesson.terms.split()], 1)
+    return _of_length_one(matrix)
+
+
+def _of_length_one(matrix: Matrix) -> Matrix:
+    """Zeros for what has none."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(lengths), matrix / np.maximum(lengths, 1e-9), 0).astype(np.float32)
 
 
 def _words(tx: Tx, ids: Sequence[PlaybookId]) -> list[Lesson]:

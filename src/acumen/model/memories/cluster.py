@@ -48,7 +48,6 @@ class IndexedLesson(Struct, frozen=True):
 
     id: PlaybookId
     user: UserId
-    vector: bytes | None
-    model: str
-    terms: str
+    vector: bytes | None  # only one of the model in use
+    terms: str  # empty where there is a vector
     seq: int

@@ -1,6 +1,6 @@
 """How far aggregation has come, and what it changed when, as rows."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -56,8 +56,11 @@ def _new_lessons() -> PlainStatement:
 def _lessons() -> CompiledSelect:
     """By the driver, not by SQLAlchemy: an aggregation reads all lessons of a version this way."""
     u, r = user_playbooks.c, search_rows.c
+    embedded = sa.and_(r.model == sa.bindparam("model"), r.vector.is_not(None))
+    vector = sa.case((embedded, r.vector)).label("vector")
+    words = sa.case((embedded, sa.literal_column("''")), else_=r.terms).label("terms")
     return CompiledSelect(
-        sa.select(u.playbook_id, u.user_id, r.vector, r.model, r.terms, r.seq)
+        sa.select(u.playbook_id, u.user_id, vector, words, r.seq)
         .join(
             search_rows,
             (r.org_id == u.org_id)
@@ -67,7 +70,9 @@ def _lessons() -> CompiledSelect:
         .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), sa.not_(r.gone))
         .where(u.agent_version == sa.bindparam("version"), u.name == sa.bindparam("name"))
         .where(u.user_id.is_not(None), u.user_id != "", sa.func.trim(u.content) != "")
+        .where(u.playbook_id > sa.bindparam("after"))
         .order_by(u.playbook_id)
+        .limit(sa.bindparam("most", type_=sa.Integer))
     )
 
 
@@ -90,10 +95,13 @@ class Aggregations:
         }
         self._scope.upsert(aggregation_bookmarks, {"agent_version": agent_version}, values)
 
-    def find_lessons(self, agent_version: str, name: str) -> list[IndexedLesson]:
-        """Every current lesson that a user teaches, in the order of their ids."""
-        rows = _lessons().rows(self._scope.conn, org=self._scope.org, version=agent_version, name=name)
-        return [IndexedLesson(*row.values()) for row in rows]
+    def lesson_pages(self, agent_version: str, name: str, model: str, size: int) -> Iterator[list[IndexedLesson]]:
+        """Every current lesson that a user teaches, in the order of their ids, some at a time."""
+        of_group = {"org": self._scope.org, "version": agent_version, "name": name, "model": model, "most": size}
+        after = 0
+        while rows := _lessons().rows(self._scope.conn, **of_group, after=after):
+            yield [IndexedLesson(*row.values()) for row in rows]
+            after = rows[-1]["playbook_id"]
 
     def count_new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""
