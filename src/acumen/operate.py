@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from acumen.errors import BadSettings
+from acumen.errors import AcumenError, BadSettings
 from acumen.settings import Settings
 from acumen.storage import copies
 from acumen.storage.accounts.api_keys import any_exist
@@ -17,6 +17,7 @@ from acumen.storage.engine.backup import Backup
 from acumen.storage.engine.copy_store import CopyStep, Report
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.restore import Restored
+from acumen.storage.engine.sqlite_errors import means_damage
 from acumen.storage.memories import change_numbers
 from acumen.storage.memories.candidates import engines
 from acumen.storage.store import Store, connect
@@ -133,9 +134,19 @@ def search_advice(settings: Settings) -> str | None:
     return _read(settings, lambda conn, database: engines.advice(database, conn))
 
 
+async def running_problem(store: Store) -> str | None:
+    """Why the database of a running server would lose or refuse what is written, if it would."""
+    return await store.database.problem()
+
+
 def problems(settings: Settings) -> list[str]:
     """What the database's own integrity check finds."""
-    return _read(settings, lambda conn, database: database.check(conn))
+    try:
+        return _read(settings, lambda conn, database: database.check(conn))
+    except AcumenError as error:
+        if error.__cause__ is None or not means_damage(error.__cause__):
+            raise
+        return [str(error.__cause__)]
 
 
 def any_key_exists(settings: Settings) -> bool:

@@ -187,8 +187,10 @@ async def ready(_request: Nothing, call: Call) -> wire.ReadinessResponse:
 async def _database(call: Call) -> wire.ReadinessCheck:
     try:
         version, schema = await operate.running_versions(call.app.store)
-    except AcumenError as problem:
-        return _check(ok=False, reason=str(problem))
+    except AcumenError as error:
+        return _check(ok=False, reason=str(error))
+    if problem := await operate.running_problem(call.app.store):
+        return _check(ok=False, reason=problem)
     is_newest = schema == operate.NEWEST_SCHEMA
     return _check(ok=is_newest, reason=version if is_newest else f"schema {schema}, expected {operate.NEWEST_SCHEMA}")
 

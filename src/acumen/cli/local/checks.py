@@ -1,12 +1,15 @@
 """The checks of `acumen doctor`: each returns what it found and how to fix it."""
 
 import asyncio
+import errno
 import os
 import shutil
 import socket
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -28,6 +31,7 @@ from acumen.settings import Settings
 from acumen_client.client import DEFAULT_URL, Client, Retry
 from acumen_client.errors import AcumenError as ClientError
 from acumen_client.errors import NotAuthenticated
+from acumen_client.wire.system import ReadinessResponse
 
 OLDEST_PYTHON = (3, 11)
 # The first without a bug that can corrupt a database in WAL mode.
@@ -39,6 +43,8 @@ ASSETS = ("docs.html", "swagger/swagger-ui-bundle.js", "swagger/swagger-ui.css")
 # A clock that shows an earlier time is wrong.
 RELEASED = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 TIMEOUT_SECONDS = 3.0
+# A server whose disk does not answer says so after ten seconds.
+READY_SECONDS = 15.0
 # Includes importing the model library; a model on a small machine is slow.
 MODEL_TIMEOUT_SECONDS = 30.0
 SEE_DATABASE = "See Database above."
@@ -76,17 +82,28 @@ def clock(settings: Settings) -> Finding:
 
 
 def folder(settings: Settings) -> Finding:
-    """Creates a temporary file where the database will be."""
+    """Creates a temporary file where the database will be, and syncs it to the disk."""
     place = _existing(settings.data_dir)
     try:
-        with tempfile.TemporaryFile(dir=place):
-            pass
+        with tempfile.TemporaryFile(dir=place) as probe:
+            probe.write(b"acumen doctor")
+            probe.flush()
+            _sync(probe.fileno())
     except OSError as error:
+        if error.errno == errno.EIO:
+            fix = "The disk is failing: restore a backup on another one (`acumen restore`). Writes are refused."
+            return Finding("fail", "Data folder", f"{settings.data_dir} cannot be synced: {error.strerror}", fix)
         fix = "Make it writable for this user (chown, chmod), or choose another folder with --data."
         return Finding("fail", "Data folder", f"{settings.data_dir} is not writable: {error.strerror}", fix)
     if place != settings.data_dir:
         return Finding("ok", "Data folder", f"{settings.data_dir} will be created on first start")
     return Finding("ok", "Data folder", f"{settings.data_dir} is writable")
+
+
+def _sync(file: int) -> None:
+    os.fsync(file)
+    if hasattr(os, "fdatasync"):  # as SQLite does where it can
+        os.fdatasync(file)
 
 
 def disk(settings: Settings) -> Finding:
@@ -258,7 +275,23 @@ def _used_by(settings: Settings, error: OSError) -> Finding:
         return Finding("fail", "Port", text, "Choose another with --port or ACUMEN_PORT.")
     if welcome.service != "acumen":
         return Finding("fail", "Port", f"{settings.port} is used by {welcome.service}", "Choose another with --port.")
-    return Finding("ok", "Port", f"{settings.port} is used by a running Acumen {welcome.version}")
+    text = f"{settings.port} is used by a running Acumen {welcome.version}"
+    if failed := _failed_checks(url):
+        return Finding("fail", "Port", f"{text}, which is not healthy: {'; '.join(failed)}", "See its log.")
+    return Finding("ok", "Port", text)
+
+
+def _failed_checks(url: str) -> list[str]:
+    """The checks that a running server needs and fails; its answer is then a 503."""
+    try:
+        with urllib.request.urlopen(f"{url}/health/ready", timeout=READY_SECONDS) as reply:  # noqa: S310 - http, as above
+            body = reply.read()
+    except urllib.error.HTTPError as error:
+        body = error.read()
+    except OSError as error:
+        return [sentence(error)]
+    checks = ReadinessResponse.model_validate_json(body).checks
+    return [f"{name}: {check.reason}" for name, check in checks.items() if check.required and check.status == "failed"]
 
 
 def keys(settings: Settings) -> Finding:

@@ -36,6 +36,10 @@ class Database(Protocol):
         """
         ...
 
+    async def problem(self) -> str | None:
+        """Why the database would lose or refuse what is written, if it would."""
+        ...
+
     @property
     def waiting_writes(self) -> int:
         """Writes of this process that are not committed yet."""

@@ -3,6 +3,7 @@
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -42,6 +43,7 @@ class GroupCommit:
         self._conn: sa.Connection | None = None  # kept: to take it from the pool each time costs more
         self._most_waiting = most_waiting
         self._waiting = 0
+        self.committed_at = float("-inf")  # monotonic; of a commit that failed nothing is known
         self._thread = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
         self._thread.start()
 
@@ -104,11 +106,14 @@ class GroupCommit:
         try:
             conn = self._conn = self._conn or self._engine.connect()
             with self._turns, conn.begin():
-                return [_run_in_savepoint(conn, waiting) for waiting in batch]
+                outcomes = [_run_in_savepoint(conn, waiting) for waiting in batch]
         except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
             # The commit itself failed: no write is stored, so all callers get the error.
+            self.committed_at = float("-inf")
             self._drop_connection()
             return [_Outcome(waiting, error=translated(wrong)) for waiting in batch]
+        self.committed_at = time.monotonic()
+        return outcomes
 
     def _run_alone(self, waiting: _Waiting) -> _Outcome:
         try:

@@ -127,6 +127,9 @@ class Postgres:
         nearest = query.correlate(left).lateral("first")
         return base.outerjoin(nearest, sa.true()), nearest.c
 
+    async def problem(self) -> None:
+        """The server itself stops when a sync fails, and checks its pages when it reads them."""
+
     def lock(self, conn: sa.Connection, *locks: Lock) -> None:
         if locks:
             conn.exec_driver_sql(_LOCK, ([lock.key for lock in locks], [lock.shared for lock in locks]))

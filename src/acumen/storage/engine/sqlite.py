@@ -17,6 +17,7 @@ from acumen.errors import AcumenError
 from acumen.storage.engine.database import Fits, Lock
 from acumen.storage.engine.group_commit import GroupCommit
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
+from acumen.storage.engine.sqlite_health import SqliteHealth
 from acumen.storage.engine.write_turns import WriteTurns
 
 T = TypeVar("T")
@@ -53,6 +54,7 @@ class Sqlite:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
         self._idle: list[sa.Connection] = []  # readers' own, the one last used last: its page cache is warm
         self._writer = GroupCommit(self._writing, WriteTurns(path), most_waiting)
+        self._health = SqliteHealth(path, self._writer)
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
@@ -65,6 +67,9 @@ class Sqlite:
         queue: str | None = None,  # noqa: ARG002 - as Postgres
     ) -> T:
         return await self._writer.write(fn)
+
+    async def problem(self) -> str | None:
+        return await self._health.problem()
 
     @property
     def waiting_writes(self) -> int:
@@ -147,6 +152,7 @@ class Sqlite:
             with self._idle_reader() as conn, conn.begin():
                 return fn(conn)
         except sa.exc.DatabaseError as wrong:
+            self._health.saw(wrong)
             raise (translated(wrong) if is_of_the_database(wrong) else wrong) from wrong.__cause__
 
     @contextmanager
