@@ -65,6 +65,7 @@ class Line(Struct, frozen=True):
     name: str
     says: str
     measure: Callable[[Run], Iterator[Figure]]
+    only_named: bool = False  # too long for a run over all lines
 
 
 class Measured(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from functools import partial
 
 from bench import (
+    chaos,
     health,
     learning,
     machine,
@@ -87,4 +88,5 @@ LINES = (
         "stats and review over a million usage events, PostgreSQL",
         partial(health.measure, make_place=places.postgres),
     ),
+    Line("chaos", "servers and workers killed, PostgreSQL crashed, for two minutes", chaos.measure, only_named=True),
 )

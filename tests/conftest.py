@@ -26,6 +26,7 @@ TESTS = Path(__file__).parent
 # Files of few tests that take long. They come first: whoever works beside them does the rest meanwhile.
 LONG = (
     "large/test_large_scopes.py",
+    "faults/test_chaos.py",
     "faults/test_kill.py",
     "faults/test_openapi.py",
     "docs/test_snippets.py",
@@ -39,6 +40,7 @@ LONG = (
     "browser/test_pages.py",
     "faults/test_disk_full.py",
     "faults/test_stop.py",
+    "faults/test_rolling_upgrade.py",
     "demo/test_player.py",
 )
 

@@ -25,12 +25,15 @@ import psycopg
 STAND_IN = "nobody"
 
 # Runs beside us and outlives us: when our end of its stdin closes, however we died, it stops the server and cleans up.
-# Nobody waits for the latter: on a busy disk it takes a while.
+# Nobody waits for the latter: on a busy disk it takes a while. A line crashes the server and starts it again.
 KEEPER = """
 trap 'cd / && rm -rf "$HOME" > /dev/null 2>&1 &' EXIT
 ./pg0 start "$@" > start.log 2>&1 || { cat start.log; exit 1; }
 echo ready
-read -r _
+while read -r _; do
+    LD_LIBRARY_PATH=$(echo "$HOME"/.pg0/installation/*/lib) .pg0/installation/*/bin/pg_ctl restart --silent \
+        --mode=immediate --pgdata=.pg0/instances/default/data --log=restart.log && echo restarted || cat restart.log
+done
 .pg0/installation/*/bin/pg_ctl stop --silent --mode=immediate --pgdata=.pg0/instances/default/data
 """
 
@@ -38,7 +41,8 @@ read -r _
 class Server:
     """A running PostgreSQL on a loopback port; databases are named by their URLs."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, keeper: "subprocess.Popen[str]") -> None:
+        self._keeper = keeper
         self.url = f"postgresql://postgres:postgres@127.0.0.1:{port}/postgres"
 
     def create(self, template: str = "") -> str:
@@ -46,6 +50,15 @@ class Server:
         name = f"test_{secrets.token_hex(6)}"
         self._run(f"CREATE DATABASE {name} TEMPLATE {_database(template) if template else 'template1'}")
         return self.url.removesuffix("postgres") + name
+
+    def crash(self) -> None:
+        """Stop at once, as a crash would; returns when it runs again and has recovered."""
+        assert self._keeper.stdin is not None
+        assert self._keeper.stdout is not None
+        self._keeper.stdin.write("\n")
+        self._keeper.stdin.flush()
+        if (line := self._keeper.stdout.readline()) != "restarted\n":
+            raise RuntimeError(f"PostgreSQL did not start again: {line}")
 
     def drop(self, url: str) -> None:
         """Remove a database, whoever is still connected to it."""
@@ -75,7 +88,7 @@ def running(*, durable: bool) -> Iterator[Server]:
         said = keeper.stdout.readline() if keeper.stdout else ""
         if said != "ready\n":
             raise RuntimeError(f"PostgreSQL did not start: {said}{keeper.communicate()[0]}")
-        yield Server(port)
+        yield Server(port, keeper)
 
 
 def _home() -> Path:

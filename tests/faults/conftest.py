@@ -18,9 +18,9 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
     """
     started: list[Server] = []
 
-    def start(data: Path | None = None, **settings: object) -> Server:
+    def start(data: Path | None = None, source: Path | None = None, **settings: object) -> Server:
         number = len(started)
-        server = Server(data or tmp_path / f"data{number}", tmp_path / f"server{number}.log", **settings)
+        server = Server(data or tmp_path / f"data{number}", tmp_path / f"server{number}.log", source, **settings)
         started.append(server)
         return server.start()
 
