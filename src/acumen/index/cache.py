@@ -76,6 +76,9 @@ class IndexCache:
             index.refresh(tx, model)
             yield index
 
+    def holds(self, tx: Tx, kind: Kind, user: UserId | None) -> bool:
+        return (tx.scope.org, kind, user) in self._indexes
+
     def clear(self) -> None:
         with self._lock:
             self._indexes.clear()

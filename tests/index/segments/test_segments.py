@@ -38,10 +38,10 @@ AT = now()
 class World:
     """Lessons of one org, and what searches them."""
 
-    def __init__(self, store: Store, folder: Path, *, changes: int = 10_000) -> None:
+    def __init__(self, store: Store, folder: Path, *, changes: int = 10_000, cache_bytes: int = 64 << 20) -> None:
         self.org: OrgStore = store.of(ORG)
         self.segments = Segments(folder, store, NAME, changes)
-        self.index = SearchIndex(LocalModels(enabled=False), 64 << 20, 100, self.segments)
+        self.index = SearchIndex(LocalModels(enabled=False), cache_bytes, 100, self.segments)
         self.random = np.random.default_rng(3)
         self.centres = self.random.standard_normal((200, DIMS)).astype(np.float32)
         self.words = np.array([f"word{number}" for number in range(2000)])
@@ -175,6 +175,27 @@ async def test_every_filter_finds_what_an_exact_search_finds(store: Store, tmp_p
     world.segments.close()
     assert {name: as_many for name, (_, as_many) in compared.items()} == dict.fromkeys(SHAPES, True)
     assert {name: recall for name, (recall, _) in compared.items() if recall < 0.95} == {}
+
+
+async def test_a_user_who_asks_for_the_first_time_is_answered_as_from_memory(world: World):
+    await world.build()
+    queries, mine = [world.query() for _ in range(8)], Filter(user_id=UserId("user-7"))
+
+    def compare(tx: Tx) -> tuple[list[Any], list[Any], list[bool]]:
+        held, answers = [], []
+        for query in queries:
+            answers.append(world.index.rank(tx, KIND, [query], 5, mine, None)[0].matches)
+            held.append(world.index.cache.holds(tx, KIND, mine.user_id))
+        memory = MemoryIndex(KIND, mine.user_id)
+        memory.refresh(tx, NAME)
+        return answers, [memory.rank(tx, query, 5, mine).matches for query in queries], held
+
+    answers, expected, held = await world.org.read(compare)
+
+    assert [[(match.entity_id, match.score) for match in matches] for matches in answers] == [
+        [(match.entity_id, pytest.approx(match.score, abs=1e-3)) for match in matches] for matches in expected
+    ]
+    assert held == [False] * 4 + [True] * 4
 
 
 # --- in step with the rows -----------------------------------------------------------------------------------------
@@ -335,14 +356,14 @@ async def test_a_build_that_is_stopped_leaves_nothing(world: World, tmp_path: Pa
     assert list((tmp_path / "stopped").iterdir()) == []
 
 
-async def test_what_a_killed_process_left_unfinished_is_removed(world: World):
+async def test_what_a_killed_process_left_unfinished_is_removed(world: World, store: Store):
     await world.build()
     left = world.files[0].parent.parent / f"0123{UNFINISHED}"
     left.mkdir()
     truncate(world.files[0])
-    restarted_segments = Segments(world.segments._folder, world.org._store, NAME)
-    world.index._segments = world.segments = restarted_segments
-    await world.build()
+    restarted = World(store, world.segments._folder)
+    await restarted.build()
+    restarted.segments.close()
 
     assert not left.exists()
 
@@ -359,8 +380,9 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-async def test_without_room_on_disk_scopes_are_searched_in_memory(world: World, full_disk: None):
+async def test_without_room_on_disk_scopes_are_searched_in_memory(store: Store, tmp_path: Path, full_disk: None):
+    world = World(store, tmp_path / "search", cache_bytes=100_000)  # too few for the scope: it is built at once
+    await world.fill(SMALL)
     zebra = await add(world, "zebra")
-    world.index._most_in_memory = 10  # too few for the scope: it would be built at once
 
     assert await world.found("zebra") == {zebra}

@@ -19,7 +19,7 @@ from acumen.index.similarity import QueryVector
 from acumen.index.tokenizer import is_one_sign
 from acumen.model.memories.search import Filter
 
-# Candidates of each arm of a search. Measured with the bench line `large-scopes`.
+# Candidates of each arm of a search. Measured with the bench line `million-memories`.
 BY_WORDS, BY_VECTOR = 400, 1000
 # Mentions that are read to find candidates by their words, those of the rarest terms first.
 MOST_MENTIONS = 100_000

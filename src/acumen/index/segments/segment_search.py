@@ -16,7 +16,7 @@ from acumen.index.postings import term_weight
 from acumen.index.rows import descending
 from acumen.index.segments.segment import BY_VECTOR, BY_WORDS, MOST_MENTIONS, Mentions, Segment, Span
 from acumen.index.segments.tail import Tail
-from acumen.model.memories.search import Facet, Filter, Found
+from acumen.model.memories.search import Facet, Filter
 
 GetFacets = Callable[[Sequence[str]], dict[str, Facet]]
 
@@ -39,10 +39,10 @@ class SegmentSearch(Struct, frozen=True):
         changed = self._changed(query, corpus)
         scorer = MemoryScorer(self._words(rows, changed, corpus), self._cosines(rows, changed, query))
         scores, floor = admissible(scorer, query, threshold)
-        ids = [*self.segment.ids(rows), *(self.tail.rows.key(row) for row in changed.tolist())]
-        places, facets = self._accepted(scores, max(floor, NOTHING), limit, ids, criteria)
-        found: list[Found] = scorer.exact(np.array(places, np.intp)).best(floor, limit, ids.__getitem__)
-        return Ranked(found, facets)
+        accepted = self._accepted(scores, max(floor, NOTHING), limit, _Ids(self, rows, changed), criteria)
+        ids = {place: facet_id for place, (facet_id, _) in accepted.items()}
+        found = scorer.exact(np.array(list(ids), np.intp)).best(floor, limit, ids.__getitem__)
+        return Ranked(found, dict(accepted.values()))
 
     def _corpus(self, query: RankQuery) -> "_Corpus":
         """Rows that changed are counted as the segment has them and as they are now."""
@@ -65,12 +65,18 @@ class SegmentSearch(Struct, frozen=True):
         # Bulk changes begin a generation without changing every row: then only the rows themselves know what fits.
         allowed = self.segment.allowed(criteria, self.span) if self.fresh else None
         allowed = self.tail.unchanged(self.span, allowed)
+        if len(self.span) <= BY_VECTOR:
+            all_rows = np.arange(self.span.begin, self.span.end)
+            return self._in_order(all_rows if allowed is None else all_rows[allowed])
         arms = []
         if corpus is not None:
             arms.append(self._by_words(corpus, allowed))
         if query.query_vector is not None:
             arms.append(self.segment.closest(query.query_vector, self.span, allowed, BY_VECTOR))
-        rows: RowIds = np.unique(np.concatenate(arms)).astype(np.intp)
+        return self._in_order(np.unique(np.concatenate(arms)))
+
+    def _in_order(self, rows: RowIds) -> RowIds:
+        """Of their last changes."""
         return rows[np.argsort(self.segment.arrays["seqs"][rows], kind="stable")]
 
     def _by_words(self, corpus: "_Corpus", allowed: Flags | None) -> RowIds:
@@ -112,21 +118,35 @@ class SegmentSearch(Struct, frozen=True):
         return CandidateCosines(np.concatenate([old, new]), np.concatenate([old_has, new_has]))
 
     def _accepted(
-        self, scores: Floats, floor: float, limit: int, ids: Sequence[str], criteria: Filter
-    ) -> tuple[list[int], dict[str, Facet]]:
-        """The best places whose rows exist and fit, as the transaction sees them."""
-        places: list[int] = []
-        accepted: dict[str, Facet] = {}
-        for some, values in descending(scores, floor, 2 * limit):
-            facets = self.get_facets([ids[place] for place, value in zip(some, values, strict=True) if value >= floor])
-            for place, value in zip(some, values, strict=True):
-                facet = facets.get(ids[place])
-                if value < floor or len(places) == limit:
-                    return places, accepted
-                if facet is not None and criteria.admits(facet):
-                    places.append(place)
-                    accepted[ids[place]] = facet
-        return places, accepted
+        self, scores: Floats, floor: float, limit: int, ids: "_Ids", criteria: Filter
+    ) -> dict[int, tuple[str, Facet]]:
+        """The best places whose rows exist and fit, as the transaction sees them: their ids and facets."""
+        accepted: dict[int, tuple[str, Facet]] = {}
+        for places, values in descending(scores, floor, 2 * limit):
+            keys = ids.of([place for place, value in zip(places, values, strict=True) if value >= floor])
+            facets = self.get_facets(list(keys.values()))
+            for place, key in keys.items():
+                if len(accepted) == limit:
+                    return accepted
+                if key in facets and criteria.admits(facets[key]):
+                    accepted[place] = (key, facets[key])
+            if len(keys) < len(places):
+                break
+        return accepted
+
+
+class _Ids(Struct, frozen=True, eq=False):
+    """Candidates by their places: first those of the segment, then those that changed since."""
+
+    search: SegmentSearch
+    rows: RowIds
+    changed: RowIds
+
+    def of(self, places: Sequence[int]) -> dict[int, str]:
+        old = [place for place in places if place < len(self.rows)]
+        ids = dict(zip(old, self.search.segment.ids(self.rows[old]), strict=True))
+        tail, first = self.search.tail.rows, len(self.rows)
+        return {place: ids[place] if place < first else tail.key(int(self.changed[place - first])) for place in places}
 
 
 class _Corpus(Struct, frozen=True, eq=False):

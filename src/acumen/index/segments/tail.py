@@ -21,6 +21,7 @@ class Tail(MemoryIndex):
         super().__init__(kind, user, IndexVersion(header.generation, header.seq, (header.seq, 0)))
         self._segment = segment
         self._replaced = Column(np.int32)
+        self.searches = 0
 
     @property
     def bytes(self) -> int:
