@@ -82,7 +82,12 @@ class Observe(Section):
 class AlertSettings(Section):
     """Alerts."""
 
-    every_minutes: int = Field(5, ge=1, le=60, description="How often alerts are checked.")
+    every_minutes: int = Field(
+        5,
+        ge=1,
+        le=60,
+        description="How often alerts are checked; hourly for an organization without activity in a week.",
+    )
     silent_minutes: int = Field(60, ge=1, description="Shortest silence of a source that raises an alert.")
     learning_minutes: int = Field(15, ge=1, description="Longest wait of an unread turn that raises no alert.")
     webhook_url: str = Field(

@@ -1,10 +1,16 @@
 """Once an hour, what is old is put away and what was missed is made good."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
+import sqlalchemy as sa
 
 from acumen import loop
+from acumen.app import App
 from acumen.model.jobs.events import Hour
-from tests.world import Clock, Org, Start, local, profile, said
+from acumen.settings import Meter
+from acumen.storage.tables import jobs
+from tests.world import Clock, Org, Start, join, local, profile, running, said
 
 
 async def statuses(org: Org) -> dict[str, str]:
@@ -29,15 +35,66 @@ async def test_profiles_past_their_time_expire_within_the_hour(start: Start, clo
     assert [event["op"] for event in (await org.rows())["lineage"]] == ["add", "add", "expired"]
 
 
-async def test_an_hour_follows_the_other(start: Start, clock: Clock):
-    org = local(await start())
-    for _ in range(3):
-        clock.forward(hours=1, minutes=1)
-        await org.learn()
+async def waits(org: Org, clock: Clock) -> dict[str, float]:
+    """Minutes until each periodic job."""
+    jobs = [job for job in (await org.rows())["jobs"] if job["event"] in ("hour", "minutes")]
+    assert {job["state"] for job in jobs} == {"waiting"}
+    return {job["event"]: round((job["run_at"] - clock()) / 60_000) for job in jobs}
 
-        (job,) = [job for job in (await org.rows())["jobs"] if job["event"] == "hour"]
-        assert job["state"] == "waiting"
-        assert 0 < job["run_at"] - clock() <= 3_600_000
+
+async def remember(org: Org) -> None:
+    await org.sdk.add_profiles(user_profiles=[profile("Lives in Paris")])
+
+
+async def talk(org: Org) -> None:
+    await org.sdk.publish(**said("I live in Paris."))
+
+
+async def call_a_tool(org: Org) -> None:
+    operation = {"op_id": "o1", "source": "ci", "endpoint": "deploy", "status": "ok"}
+    assert (await org.send("POST", "/api/record_operations", {"operations": [operation]})).json()["results"]
+
+
+@pytest.mark.parametrize("act", [remember, talk, call_a_tool])
+async def test_an_hour_follows_the_other_while_there_is_activity_and_an_idle_org_is_left_alone(
+    start: Start, clock: Clock, act: Callable[[Org], Awaitable[None]]
+):
+    org = local(await start())
+    clock.forward(hours=1, minutes=1)
+    await org.learn()
+    unused = await waits(org, clock)
+    await act(org)
+    clock.forward(hours=7)
+    await org.learn()
+    active = await waits(org, clock)
+    clock.forward(days=8)
+    await org.learn()  # ends what the activity caused
+    clock.forward(hours=7)
+    await org.learn()
+
+    assert unused == {"hour": 360, "minutes": 60}
+    assert active == {"hour": 60, "minutes": 5}
+    assert await waits(org, clock) == {"hour": 360, "minutes": 60}
+
+
+async def test_a_start_schedules_and_meters_the_orgs_that_lack_it_and_leaves_the_others_alone(
+    start: Start, clock: Clock
+):
+    app = await start()
+    orgs = [await join(app) for _ in range(3)]
+    lost = orgs[0]
+    async with running(App(app.settings, clock), work=False):
+        before = {org.id: await org.rows() for org in orgs}
+    await app.store.database.write(lambda conn: conn.execute(sa.delete(jobs).where(jobs.c.org_id == lost.id)))
+
+    async with running(App(app.settings, clock), work=False):
+        after = {org.id: await org.rows() for org in orgs}
+    async with running(App(app.settings.model_copy(update={"meter": Meter(enabled=False)}), clock), work=False):
+        unmetered = [(await org.rows())["orgs"][0]["metered_since"] for org in orgs]
+
+    assert {job["event"] for job in after[lost.id]["jobs"]} == {"hour", "minutes"}
+    assert [after[org.id] for org in orgs[1:]] == [before[org.id] for org in orgs[1:]]
+    assert unmetered == [None, None, None]
 
 
 async def test_an_hour_that_failed_for_good_does_not_stop_the_next(

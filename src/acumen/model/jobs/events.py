@@ -187,3 +187,7 @@ class AggregationAsked(RunAsked, frozen=True):
 
 # A worker leaves jobs of other events to the version that knows them: during a rolling upgrade there are two.
 EVENT_NAMES = tuple(kind.name for kind in (*Event.__subclasses__(), *RunAsked.__subclasses__()) if kind is not RunAsked)
+
+
+# Every org has one job of each, which schedules the next.
+PERIODIC = (Hour.name, Minutes.name)

@@ -30,12 +30,13 @@ CALLS_CHECKED = 500
 
 
 async def check(_event: Minutes, deps: Deps) -> None:
-    current = await deps.store.read(lambda tx: problems(tx, deps))
+    current, open_keys = await deps.store.read(lambda tx: (problems(tx, deps), _open_alerts(tx).keys()))
+    if current.keys() == open_keys:  # nearly always: no transaction waits for the disk
+        return
     sends = bool(deps.settings.alerts.webhook_url)
 
     def store(tx: Tx) -> None:
-        alerts = tx.alerts.find_latest(10_000, only_open=True)
-        open_alerts = {(alert.problem.kind, alert.problem.subject): alert for alert in alerts}
+        open_alerts = _open_alerts(tx)
         for key in current.keys() - open_alerts.keys():
             opened = tx.alerts.open(current[key])
             if opened is not None and sends:
@@ -45,6 +46,12 @@ async def check(_event: Minutes, deps: Deps) -> None:
                 _announce(tx, open_alerts[key], "alert.closed", deps.org)
 
     await deps.store.write(store)
+
+
+def _open_alerts(tx: Tx) -> dict[tuple[str, str], Alert]:
+    """By kind and subject."""
+    alerts = tx.alerts.find_latest(10_000, only_open=True)
+    return {(alert.problem.kind, alert.problem.subject): alert for alert in alerts}
 
 
 def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
