@@ -43,7 +43,7 @@ from acumen.model.ids import (
 from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import SearchRow
-from acumen.settings import LlmSettings, Settings
+from acumen.settings import Limits, LlmSettings, Settings
 from acumen.storage.engine import migrate
 from acumen.storage.memories.candidates import engines
 from acumen.storage.memories.lineage import Because
@@ -96,6 +96,9 @@ def database(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+# Hundreds of folders need no reserve each.
+SMALL = Limits(reserve_mb=0)
+
 # For tests in which the database plays no part.
 once = pytest.mark.parametrize("database", ["sqlite"], indirect=True, scope="session")
 
@@ -111,7 +114,7 @@ class Template(Struct, frozen=True):
     @contextmanager
     def copied(self, folder: Path) -> Iterator[Settings]:
         if self.postgres is None:
-            settings = Settings(data=folder)
+            settings = Settings(data=folder, limits=SMALL)
             shutil.copy(self.settings.sqlite_path, settings.sqlite_path)
             yield settings
             return

@@ -48,6 +48,7 @@ def prepare(store: Store, settings: Settings) -> None:
         migrate.migrate(store.database)
     migrate.check_schema(store.database)
     change_numbers.stop_counting(store.database)
+    store.database.keep_reserve()
 
 
 async def reach(store: Store, settings: Settings) -> None:

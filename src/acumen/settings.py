@@ -28,6 +28,12 @@ class Limits(Section):
     """Limits of requests."""
 
     body_bytes: int = Field(10 * 1024 * 1024, ge=1024, description="Largest request body, after decompression.")
+    reserve_mb: int = Field(
+        16,
+        ge=0,
+        description="Room in MiB that is kept on SQLite's disk, so that deletes still work when it is full; 0 keeps "
+        "none.",
+    )
     waiting_writes: int = Field(
         4096, ge=1, description="Writes that may wait for the disk; beyond that, callers get 503 and retry."
     )

@@ -78,6 +78,36 @@ def test_what_is_counted_is_counted_again_when_there_is_room(disk: Disk, start_s
     assert lost == 1
 
 
+@pytest.mark.skipif("small disk" not in _kinds(), reason="a small disk cannot be mounted here")
+def test_deletes_and_erasure_go_on_when_the_disk_is_full(tmp_path: Path, start_server: StartServer) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    with disks.small_disk(folder) as disk:
+        server = start_server(disk.folder, jobs__lease_seconds=5)
+        assert all(_publish(server, number).ok for number in range(40))
+        words = "Likes disks. " * 50
+        profiles = [{"user_id": "bob", "profile_id": name, "content": words} for name in ("p1", "p2")]
+        assert server.call(Calls.add_profiles, {"user_profiles": profiles}).ok
+        wait_until(lambda: _all_learned(server, list(range(40))), 60, "the turns to be learned")
+        disk.fill(server)
+        _, refused = _publish_until_refused(server, first=40)
+
+        deleted = [
+            server.call(Calls.delete_profile, {"user_id": "bob", "profile_id": "p1"}),
+            server.call(Calls.delete_session, {"session_id": "s1"}),
+            server.call(Calls.clear_user_data, {"user_id": "bob"}),
+        ]
+        reads = _read_in_every_way(server)
+        disk.free(server)
+        wait_until(lambda: _publish(server, refused).ok, 30, "writes to go on")
+
+        assert [reply.status for reply in deleted] == [200, 200, 200], [reply.content for reply in deleted]
+        assert {reply.status for name, reply in reads.items() if name != "learning_status"} == {200}
+        assert _turns(server) == [_said(refused)]
+        assert server.problems() == []
+        server.kill()
+
+
 def _said(number: int) -> str:
     return f"We never deploy project{number} on Fridays. " + "It has gone wrong before. " * 100
 

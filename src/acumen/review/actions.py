@@ -65,7 +65,8 @@ async def confirm(
             return replace(action, id=ActionId(""))
         return _apply(tx, request, now, flagged, rows, action)
 
-    return await deps.store.write(store)
+    write = deps.store.write_freeing if request.doing is ActionKind.DELETE else deps.store.write
+    return await write(store)
 
 
 def _without_secrets(request: ActionRequest, deps: Deps) -> ActionRequest:

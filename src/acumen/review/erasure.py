@@ -28,7 +28,7 @@ async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
         scrub.schedule(tx)
         _forget_evaluations(tx, sessions)
 
-    await deps.store.write(store)
+    await deps.store.write_freeing(store)
 
 
 async def delete_request(request: RequestId, deps: Deps) -> None:
@@ -38,7 +38,7 @@ async def delete_request(request: RequestId, deps: Deps) -> None:
 
 async def delete_requests(ids: Sequence[RequestId], deps: Deps) -> int:
     """With their turns."""
-    return await deps.store.write(lambda tx: _delete_requests(tx, ids))
+    return await deps.store.write_freeing(lambda tx: _delete_requests(tx, ids))
 
 
 async def delete_session(session: SessionId, deps: Deps) -> int:
@@ -51,7 +51,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
         remove_of_sessions(tx, tx.operations.find(OperationFilter(session_id=session), None), [session])
         return _delete_requests(tx, ids)
 
-    return await deps.store.write(store)
+    return await deps.store.write_freeing(store)
 
 
 async def delete_all_turns(deps: Deps) -> int:
@@ -63,7 +63,7 @@ async def delete_all_turns(deps: Deps) -> int:
         tx.search_rows.delete_kind(TURN)
         return gone
 
-    return await deps.store.write(store)
+    return await deps.store.write_freeing(store)
 
 
 def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
@@ -135,7 +135,7 @@ async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None
         tx.search_rows.delete_user(user)
         return Erased(counts, ids)
 
-    erased = await deps.store.write(store)
+    erased = await deps.store.write_freeing(store)
     return replace(erased, scrub_pending=not await scrub.scrub_now(deps))
 
 

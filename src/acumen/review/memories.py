@@ -81,7 +81,7 @@ async def delete(
             tx.sources.delete_lessons([PlaybookId(number) for memory_id in owned if (number := row_id(memory_id))])
         return _scrubbed(tx, tx.memories.delete(kind, owned, DELETED))
 
-    return await deps.store.write(store)
+    return await deps.store.write_freeing(store)
 
 
 def _scrubbed(tx: Tx, deleted: int) -> int:
@@ -109,4 +109,4 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None
             tx.clusters.delete_all()
         return _scrubbed(tx, sum(tx.memories.delete_all(kind, DELETED) for kind in kinds))
 
-    return await deps.store.write(store)
+    return await deps.store.write_freeing(store)

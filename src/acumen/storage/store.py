@@ -18,6 +18,7 @@ from acumen.storage.conversations.bookmarks import Bookmarks
 from acumen.storage.conversations.conversations import Conversations
 from acumen.storage.conversations.request_users import RequestUsers
 from acumen.storage.conversations.sessions import SessionRecords
+from acumen.storage.disk_reserve import freeing_space
 from acumen.storage.engine.database import Database, Lock
 from acumen.storage.engine.scope import OrgLock, OrgScope
 from acumen.storage.engine.write_batcher import WriteBatcher
@@ -158,6 +159,11 @@ class OrgStore:
         with traces.transaction("db read", fn):
             return await self._database.read(lambda conn: fn(self._tx(conn, OrgLock.NONE)))
 
+    async def write_freeing(self, fn: Callable[[Tx], T]) -> T:
+        """Like `write`, for deletes: on a full disk they may use the room that is kept for them."""
+        with freeing_space():
+            return await self.write(fn)
+
     async def write(self, fn: Callable[[Tx], T], *, hold_org: bool = True) -> T:
         """Returns after COMMIT.
 
@@ -250,7 +256,7 @@ def connect(settings: Settings) -> Database:
         from acumen.storage.engine.sqlite import Sqlite  # noqa: PLC0415 - Postgres users need no SQLite driver
 
         _make_folder(settings)
-        return Sqlite(settings.sqlite_path, most)
+        return Sqlite(settings.sqlite_path, most, settings.limits.reserve_mb * 1024 * 1024)
     if not settings.database_url.startswith(("postgresql://", "postgres://")):
         raise BadSettings("database_url (ACUMEN_DATABASE_URL) must start with postgresql://, or be empty for SQLite.")
     from acumen.storage.engine.postgres import Postgres  # noqa: PLC0415 - SQLite users need no Postgres driver

@@ -50,7 +50,7 @@ async def purge(query: OperationFilter, deps: Deps) -> Purged:
         return batch
 
     while True:
-        batch = await deps.store.write(remove_batch)
+        batch = await deps.store.write_freeing(remove_batch)
         total += batch
         if batch.operations < AT_ONCE:
             return total

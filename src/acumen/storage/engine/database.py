@@ -36,6 +36,10 @@ class Database(Protocol):
         """
         ...
 
+    def keep_reserve(self) -> None:
+        """Keep room on the disk for deletes from here on."""
+        ...
+
     async def problem(self) -> str | None:
         """Why the database would lose or refuse what is written, if it would."""
         ...

@@ -130,6 +130,9 @@ class Postgres:
     async def problem(self) -> None:
         """The server itself stops when a sync fails, and checks its pages when it reads them."""
 
+    def keep_reserve(self) -> None:
+        """The disk is the server's."""
+
     def lock(self, conn: sa.Connection, *locks: Lock) -> None:
         if locks:
             conn.exec_driver_sql(_LOCK, ([lock.key for lock in locks], [lock.shared for lock in locks]))

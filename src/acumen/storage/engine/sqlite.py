@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from pysqlite3 import dbapi2
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from acumen.errors import AcumenError
+from acumen.errors import AcumenError, StorageFull
+from acumen.storage.disk_reserve import DiskReserve, frees_space
 from acumen.storage.engine.database import Fits, Lock
 from acumen.storage.engine.group_commit import GroupCommit
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
@@ -48,13 +49,14 @@ class Sqlite:
     name = "sqlite"
     insert = staticmethod(sqlite_insert)
 
-    def __init__(self, path: Path, most_waiting: int = 4096) -> None:
+    def __init__(self, path: Path, most_waiting: int = 4096, reserve_bytes: int = 0) -> None:
         self._writing = _engine(path, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
         self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
         self._idle: list[sa.Connection] = []  # readers' own, the one last used last: its page cache is warm
         self._writer = GroupCommit(self._writing, WriteTurns(path), most_waiting)
         self._health = SqliteHealth(path, self._writer)
+        self._reserve = DiskReserve(path, reserve_bytes)
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
@@ -66,10 +68,22 @@ class Sqlite:
         *,
         queue: str | None = None,  # noqa: ARG002 - as Postgres
     ) -> T:
+        frees = frees_space()
+        if not frees and self._reserve.is_released():
+            raise StorageFull
+        try:
+            return await self._writer.write(fn)
+        except StorageFull:
+            if not frees or not self._reserve.release():
+                raise
+        await self.scrub()  # the log goes into the file, and gives its own room back
         return await self._writer.write(fn)
 
     async def problem(self) -> str | None:
         return await self._health.problem()
+
+    def keep_reserve(self) -> None:
+        self._reserve.make()
 
     @property
     def waiting_writes(self) -> int:
