@@ -6,6 +6,7 @@ import logging
 import os
 import secrets
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
@@ -25,6 +26,8 @@ LONGEST_BACKOFF_SECONDS = 300
 # While many callers are being answered, background work is paused, but never for longer than this.
 PATIENCE_SECONDS = 3.0
 LOOK_AGAIN_SECONDS = 0.05
+# How often to look for jobs of a clock that was ahead; at once where this process sees its own clock go back.
+CLOCK_SECONDS = 60.0
 
 
 class Worker:
@@ -47,6 +50,7 @@ class Worker:
         self._traffic = traffic or Traffic()
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._rotation = Rotation()
+        self._clock_at, self._clock_due = Millis(0), 0.0
         self._news = asyncio.Event()
         self._announced = False
         self._running: set[asyncio.Task[None]] = set()
@@ -139,6 +143,7 @@ class Worker:
 
     async def _claim(self, most: int, *, announced: bool = False) -> list[Job]:
         """Unannounced, looks first: most of the time there is nothing, and writing needs a lock."""
+        await self._follow_clock()
         if not announced and not await self._store.peek(lambda leases: leases.has_due()):
             return []
         until = self._lease_end()
@@ -146,6 +151,17 @@ class Worker:
         return await self._store.lease(
             lambda leases: leases.claim(self._owner, until, most, self._settings.attempts, self._rotation)
         )
+
+    async def _follow_clock(self) -> None:
+        """A clock that is set back must not leave jobs waiting for the time that it had shown."""
+        at, last = self._now(), self._clock_at
+        self._clock_at = at
+        if at >= last and time.monotonic() < self._clock_due:
+            return
+        self._clock_due = time.monotonic() + CLOCK_SECONDS
+        if await self._store.peek(lambda leases: leases.is_ahead()):
+            count = await self._store.lease(lambda leases: leases.bring_back())
+            log.warning("the clock was set back: %d jobs are due as long from now as they were from then", count)
 
     async def _run_and_record(self, job: Job) -> None:
         """A job whose result cannot be stored is retried when its lease expires."""

@@ -24,6 +24,8 @@ def first_at(settings: Settings, at: Millis) -> Millis:
     folder = Path(settings.backup.folder).expanduser().resolve()
     if last is None or not last.exists or Path(last.path).parent != folder:
         return at
+    if last.at > at:  # made while the clock was ahead
+        return at
     return Millis(max(at, last.at + HOUR_MS * settings.backup.every_hours))
 
 

@@ -78,8 +78,9 @@ async def session(event: SessionQuiet, deps: Deps) -> None:
     if session is None or not deps.config.judging.on:
         return
     ended = session.is_over or session.stated is not None
-    quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
-    if quiet_at > deps.now():
+    last_at, now = session.last_request.created_at, deps.now()
+    quiet_at = Millis(last_at + (0 if ended else _quiet_ms(deps)))
+    if last_at <= now < quiet_at:  # a last request of a time to come says that the clock was wrong
         await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at), hold_org=False)
         return
     judging, drawn = deps.config.judging, chance(deps.org, session.user_id, session.session_id)

@@ -129,7 +129,8 @@ def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps
         return True
     if any(request.force_extraction or request.session_finished for request in ahead.requests.values()):
         return True
-    if ahead.turns[-1].created_at + deps.config.idle_seconds * 1000 <= deps.now():
+    said_at, now = ahead.turns[-1].created_at, deps.now()
+    if said_at > now or said_at + deps.config.idle_seconds * 1000 <= now:  # a time to come says nothing of a pause
         return True
     sessions = {turn.session_id for turn in ahead.turns}
     return bool(tx.sessions.find_finished(user, list(sessions)))

@@ -20,6 +20,7 @@ from acumen.model.jobs.events import (
 )
 from acumen.model.jobs.job import Job, JobState
 from acumen.model.jobs.lag import LearningLag
+from acumen.model.times import MINUTE_MS
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.scope import OrgScope, in_batches, value_of
@@ -34,6 +35,8 @@ MOST_LOST = 100
 MOST_MADE_READY = 1_000
 # A worker forgets where it was in each org rather than grow without bound.
 MOST_ORGS_REMEMBERED = 10_000
+# Clocks of several machines may differ by this much.
+AHEAD_MS = MINUTE_MS
 # Both read a user's turns, and must not read the same turns at once.
 ABOUT_A_USER = (Published.name, SessionEnded.name)
 
@@ -173,6 +176,17 @@ class JobLeases:
     def get_lags(self) -> dict[OrgId, LearningLag]:
         """Of learning, by org."""
         return learning_lag(self._conn, self._at)
+
+    def is_ahead(self) -> bool:
+        """Whether a job was last touched at a time that is still to come: by a clock that has been set back since."""
+        query = sa.select(jobs.c.job_id).where(jobs.c.updated_at > self._at + AHEAD_MS).limit(1)
+        return self._conn.execute(query).first() is not None
+
+    def bring_back(self) -> int:
+        """Such jobs are due, and their leases end, as long from now as they were from then. Returns how many."""
+        c, ahead = jobs.c, jobs.c.updated_at - self._at
+        moved = {"run_at": c.run_at - ahead, "lease_until": c.lease_until - ahead, "updated_at": self._at}
+        return self._conn.execute(sa.update(jobs).where(c.updated_at > self._at + AHEAD_MS).values(**moved)).rowcount
 
     def next_at(self) -> Millis | None:
         """When the earliest waiting job wants to run."""

@@ -55,9 +55,13 @@ class HourlyCounts:
         return int(self._scope.first(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
 
     def find_active_hours(self, since: Millis) -> dict[str, list[int]]:
-        """Of each source, the hours in which something came, in order."""
+        """Of each source, the hours up to now in which something came, in order."""
         c = operation_hours.c
-        query = sa.select(c.source, c.hour).distinct().where(c.org_id == self._scope.org, c.hour >= since)
+        query = (
+            sa.select(c.source, c.hour)
+            .distinct()
+            .where(c.org_id == self._scope.org, c.hour.between(since, self._scope.at))
+        )
         hours: dict[str, list[int]] = {}
         for row in self._scope.all(query.order_by(c.hour)):
             hours.setdefault(row.source, []).append(row.hour)

@@ -179,7 +179,7 @@ class Operations:
     def get_last_received(self, source: str) -> Millis:
         """When something of the source came last; 0 if that is no longer kept."""
         c = operations.c
-        its = self._scope.select(c.created_at).where(c.source == source)
+        its = self._scope.select(c.created_at).where(c.source == source, c.created_at <= self._scope.at)
         latest = self._scope.first(its.order_by(c.created_at.desc()).limit(1))
         return Millis(latest.created_at if latest else 0)
 
