@@ -3,6 +3,7 @@
 from functools import partial
 
 from bench import (
+    background,
     chaos,
     health,
     learning,
@@ -39,6 +40,8 @@ LINES = (
     Line("search", "new questions over HTTP, SQLite", partial(search.over_http, make_place=places.sqlite)),
     Line("search-in-process", "the same without HTTP and embedding", search.in_process),
     Line("org", "100 users over HTTP, SQLite", partial(search.org_wide, make_place=places.sqlite)),
+    Line("scan", "the review queue opened on many memories of one user, SQLite", background.scan),
+    Line("backlog", "claims and lag while 200,000 jobs wait", background.backlog),
     Line("learning", "searches while a backlog is learned, SQLite", learning.measure),
     Line(
         "rerun",

@@ -32,6 +32,14 @@ class Server(Struct, frozen=True):
         return cpu_seconds(self.pid)
 
     @property
+    def worker_pids(self) -> list[int]:
+        """The processes that run its jobs; waits until they are started."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children")
+        while not (pids := children.read_text().split()):
+            time.sleep(LOOK_EVERY_SECONDS)
+        return [int(pid) for pid in pids]
+
+    @property
     def rss_megabytes(self) -> float:
         return rss_megabytes(self.pid)
 

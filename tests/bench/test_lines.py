@@ -55,6 +55,21 @@ FIGURES = {
 FIGURES["operations"] = {"single requests a second, 64 clients", "operations a second in batches of 50"}
 FIGURES["observer"] = {"added to a call, p50", "added to a call, p99", "of these not stored"}
 FIGURES["rerun"] = {"interactions a second, 100", "windows a second", "steps of progress seen"}
+FIGURES["learning"] = {
+    f"{place}: {what}"
+    for place in ("in a process of its own", "in the server's process")
+    for what in (
+        "search p95, idle",
+        *(f"search {p} while learning, of idle" for p in ("p50", "p95")),
+        "publishing, p99",
+        "memory of the server",
+    )
+}
+FIGURES["backlog"] = {
+    f"{database}: {what}"
+    for database in ("SQLite", "PostgreSQL")
+    for what in ("a claim among 200 jobs, p50", "measuring the lag")
+}
 FIGURES |= {f"{name}-postgres": FIGURES[name] for name in ("publish", "search")}
 
 
