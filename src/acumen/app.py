@@ -219,9 +219,9 @@ class App:
     def worker_place(self) -> str:
         """Where the jobs of this server run."""
         if not self.settings.jobs.workers:
-            return "none in this process"
+            return "none on this server: its jobs are left to `acumen worker`"
         pids = ", ".join(map(str, self.children.pids))
-        return f"in process {pids}" if self.children else "in this process"
+        return f"running in process {pids}" if self.children else "running in this process"
 
     def wake_worker(self) -> None:
         self.worker.wake()

@@ -253,7 +253,7 @@ async def _backup(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:
 def _worker(call: Call) -> wire.ReadinessCheck:
     """A process that died is restarted; until then the server stores and answers all the same."""
     problem, restarts = call.app.worker_problem, bool(call.app.children)
-    return _check(ok=problem is None, reason=problem or f"running {call.app.worker_place}", required=not restarts)
+    return _check(ok=problem is None, reason=problem or call.app.worker_place, required=not restarts)
 
 
 def _check(*, ok: bool, reason: str, required: bool = True) -> wire.ReadinessCheck:

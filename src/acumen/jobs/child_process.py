@@ -26,6 +26,7 @@ SILENT_SECONDS = 30.0
 FIRST_BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS = 0.5, 30.0
 # A child that ran for this long is restarted at once: what ended it is not its start.
 STABLE_SECONDS = 60.0
+MOST_REPORT_BYTES = 1024 * 1024
 # What a child needs to end beyond the time that its jobs may take.
 EXIT_SECONDS = 3.0
 
@@ -121,16 +122,21 @@ class ChildProcess:
     async def _start(self) -> asyncio.subprocess.Process:
         """In a session of its own: Ctrl-C is for the server, which ends its children in order."""
         pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe, start_new_session=True)
+        process = await asyncio.create_subprocess_exec(
+            *self._command, stdin=pipe, stdout=pipe, start_new_session=True, limit=MOST_REPORT_BYTES
+        )
         if process.stdin is not None:
             process.stdin.write(self._settings.encode() + b"\n")
         return process
 
     async def _read_reports(self, process: asyncio.subprocess.Process) -> None:
         while process.stdout is not None and (line := await process.stdout.readline()):
+            try:
+                self._on_report(msgspec.json.decode(line, type=Report))
+            except msgspec.MsgspecError as error:
+                log.warning("a report of worker process %s cannot be read: %s", process.pid, error)
             self._reported_at = time.monotonic()
             self._died = None
-            self._on_report(msgspec.json.decode(line, type=Report))
 
     def _send(self, byte: bytes) -> None:
         """Does not wait; a process that has just ended gets nothing."""

@@ -26,14 +26,16 @@ MOST_BYTES = 4096
 def main() -> None:
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as pipe:  # reads no further than the line
         settings = Settings.model_validate_json(pipe.readline())
+    reports = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no report
     gc.freeze()  # what is imported stays
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     logs.to_stderr(settings)
-    asyncio.run(_work(settings))
+    asyncio.run(_work(settings, reports))
 
 
-async def _work(settings: Settings) -> None:
+async def _work(settings: Settings, reports: int) -> None:
     parts = App(settings)
     stop, gone = asyncio.Event(), asyncio.Event()
     _stop_on_signals(stop)
@@ -41,15 +43,15 @@ async def _work(settings: Settings) -> None:
     try:
         await reach(parts.store, settings)
         await parts.start_tasks()
-        await _report_until(stop, parts)
+        await _report_until(stop, parts, reports)
     finally:
         await parts.stop(at_once=gone.is_set())
 
 
-async def _report_until(stop: asyncio.Event, parts: App) -> None:
+async def _report_until(stop: asyncio.Event, parts: App, reports: int) -> None:
     while not stop.is_set():
         with contextlib.suppress(BrokenPipeError):  # the server is gone, and `_listen` says so too
-            os.write(sys.stdout.fileno(), msgspec.json.encode(parts.report()) + b"\n")
+            os.write(reports, msgspec.json.encode(parts.report()) + b"\n")
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), REPORT_SECONDS)
 

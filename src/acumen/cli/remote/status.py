@@ -56,7 +56,7 @@ def _lines(answer: StatusResponse) -> Iterator[str]:
     pending = counted(coverage.memories_without_vector, "memory", "memories")
     yield f"Embeddings  {embedder.name}: {'ready' if embedder.ready else embedder.detail}; {pending} pending embedding"
     yield f"Model       {_model(answer.model)}"
-    yield f"Worker      {answer.worker.problem or f'running {answer.worker.place}'}"
+    yield f"Worker      {answer.worker.problem or answer.worker.place}"
     yield f"Learning    {_learning(answer.learning)}"
     yield f"Metering    {f'since {when(coverage.metered_since)}' if coverage.metering_enabled else 'off'}"
     for alert in answer.alerts:
