@@ -16,10 +16,9 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from acumen.errors import AcumenError, StorageFull
 from acumen.storage.disk_reserve import DiskReserve, frees_space
 from acumen.storage.engine.database import Fits, Lock
-from acumen.storage.engine.group_commit import GroupCommit
+from acumen.storage.engine.group_commit import GroupCommit, WriteTurns
 from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
 from acumen.storage.engine.sqlite_health import SqliteHealth
-from acumen.storage.engine.write_turns import WriteTurns
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 import threading
 from pathlib import Path
 
-from acumen.storage.engine.write_turns import WriteTurns
+from acumen.storage.engine.group_commit import WriteTurns
 
 # While one waits for the place of the next, another may be in it, and a third may be writing.
 MOST_BEFORE = 2
