@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import httpx
+import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
 from acumen.api import openapi
@@ -75,6 +76,26 @@ async def test_every_route_is_answered_to_the_roles_of_its_row_and_to_no_other(o
         if allowed != [role for role in callers if role.allows(needed)] and path != f"{ROOT}/login":
             wrong.append((method, path, needed, allowed))
     assert wrong == []
+
+
+STRANGE = ["%00", "a%00b", "x" * 300, "%2e%2e%2f", "%ff%fe", "'%22%3B--"]
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=lambda text: text[:8])
+async def test_a_path_parameter_that_makes_no_sense_is_no_error_of_the_server(org: Org, strange: str):
+    keys = KeyAuthenticator(org.app.store, org.app.open_org)
+    site = httpx.ASGITransport(
+        with_dashboard(org.app, keys, web_app(org.app, keys)), client=("127.0.0.1", 50_000), raise_app_exceptions=False
+    )
+    headers = {"Authorization": f"Bearer {org.key}", "Origin": HERE}
+    paths = {path: method for method, path in routes_of(org) if "{" in path} | {f"{ROOT}/static/{{name}}": "GET"}
+    replies = {}
+    async with httpx.AsyncClient(base_url=HERE, transport=site, headers=headers) as http:
+        for path, method in [*paths.items(), ("/static/{name}", "GET")]:
+            replies[path] = (await http.request(method, re.sub(r"\{.*", strange, path))).status_code
+
+    assert {path: status for path, status in replies.items() if status >= 500} == {}
+    assert (replies[f"{ROOT}/static/{{name}}"], replies["/static/{name}"]) == (404, 404)
 
 
 # --- what needs more than its route ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from acumen.api import edge, error_reply, metrics, openapi
 from acumen.api.observe import traces
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator
-from acumen.auth.headers import request_id_of
+from acumen.auth.headers import NUL, request_id_of
 from acumen.errors import NotFound
 from acumen_client.wire.shapes import ErrorBody
 
@@ -76,7 +76,10 @@ class DirectRouter:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = self._routes.get((scope.get("method", ""), scope.get("path", "")))
-        if route is None:
+        if route is None and NUL in scope.get("path", ""):
+            missing = NotFound(f"Not found: {scope['path'][:200]!r}")
+            await error_reply.reply(missing, request_id_of(scope))(scope, receive, send)
+        elif route is None:
             await self._router(scope, receive, send)
         else:
             scope["route"] = route

@@ -9,6 +9,9 @@ from acumen.model.ids import fresh_id
 # The mapping that an ASGI server passes for each request.
 Scope = MutableMapping[str, Any]
 
+# In no name that we give; neither files nor databases take it.
+NUL = "\0"
+
 # The key in the scope under which the decoded headers are cached.
 _CACHE = "acumen.headers"
 _REQUEST_ID = "acumen.request_id"

@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator
+from acumen.auth.headers import NUL
 from acumen.web.paths import ROOT
 
 
@@ -20,7 +21,7 @@ def with_dashboard(app: App, keys: KeyAuthenticator, api: ASGIApp) -> ASGIApp:
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        if path == ROOT or path.startswith(f"{ROOT}/"):
+        if (path == ROOT or path.startswith(f"{ROOT}/")) and NUL not in path:
             await pages()(scope, receive, send)
         elif path == "/" and scope.get("method") == "GET" and prefers_html(Request(scope).headers.get("accept", "")):
             await RedirectResponse(ROOT, 303, {"Vary": "Accept"})(scope, receive, send)

@@ -143,18 +143,21 @@ def _unrouted(app: App, keys: KeyAuthenticator, sessions: Sessions) -> Exception
 
 
 async def _asset(request: Request) -> Response:
-    file = _read(str(request.path_params["name"]))
-    if file is None:
+    path = _files().get(str(request.path_params["name"]))
+    if path is None:
         raise HTTPException(404)
-    body, kind = file
+    body, kind = _read(path)
     # The URL contains the version of the server.
     cached = {"Cache-Control": "public, max-age=86400" if "v" in request.query_params else "no-cache"}
     return Response(body, headers=HEADERS | cached, media_type=kind)
 
 
 @cache
-def _read(name: str) -> tuple[bytes, str] | None:
-    path = (STATIC / name).resolve()
-    if not path.is_relative_to(STATIC) or not path.is_file():
-        return None
-    return Path(path).read_bytes(), mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+def _files() -> dict[str, Path]:
+    """All there are: a name that callers make up is only looked up."""
+    return {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.is_file()}
+
+
+@cache
+def _read(path: Path) -> tuple[bytes, str]:
+    return path.read_bytes(), mimetypes.guess_type(path.name)[0] or "application/octet-stream"
