@@ -44,7 +44,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 test: test-install ## Run all tests, on both databases and all cores (a subset: ARGS=tests/recall)
 	$(PYTEST) -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-fast: test-install ## Run the tests that need no server process, Postgres or browser: under two minutes
+fast: test-install ## Run the tests that need no server process, Postgres or browser: about a minute of processor time
 	$(PYTEST) -n auto --dist loadfile -q -m fast $(ARGS)
 
 check: lint types contracts test ## All checks: ruff, mypy strict, import contracts, all tests

@@ -42,6 +42,8 @@ LONG = (
     "faults/test_stop.py",
     "faults/test_rolling_upgrade.py",
     "demo/test_player.py",
+    "setup/test_wheels.py",
+    "wire/test_peer_client.py",
 )
 
 # The inner loop, `make fast`: without a server process, Postgres or a browser, and few tests of more than 50 ms.
