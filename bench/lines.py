@@ -8,6 +8,7 @@ from bench import (
     health,
     learning,
     machine,
+    million_memories,
     model,
     observer,
     operations,
@@ -42,6 +43,16 @@ LINES = (
     Line("org", "100 users over HTTP, SQLite", partial(search.org_wide, make_place=places.sqlite)),
     Line("scan", "the review queue opened on many memories of one user, SQLite", background.scan),
     Line("backlog", "claims and lag while 200,000 jobs wait", background.backlog),
+    Line(
+        "million-memories",
+        "an org of a million memories, SQLite",
+        partial(million_memories.measure, make_place=places.sqlite),
+    ),
+    Line(
+        "million-memories-postgres",
+        "the same, PostgreSQL with pgvector",
+        partial(million_memories.measure, make_place=places.postgres),
+    ),
     Line("learning", "searches while a backlog is learned, SQLite", learning.measure),
     Line(
         "rerun",

@@ -79,7 +79,10 @@ def fill(database: Database, org: str, kind: Kind, parts: Parts, count: int, own
             lessons, rows = _batch(org, kind, parts, range(start, min(start + ROWS_AT_ONCE, count)), owners)
             _copy(conn, TABLES[kind], lessons)
             _copy(conn, search_rows, rows)
-        if database.name != "postgres":
+        if database.name == "postgres":  # as if it had given the ids
+            sequence = f"pg_get_serial_sequence('{TABLES[kind].name}', 'playbook_id')"
+            conn.exec_driver_sql(f"SELECT setval({sequence}, {count})")
+        else:
             conn.execute(sa.update(orgs).where(orgs.c.org_id == org).values(search_seq=orgs.c.search_seq + count))
     _analyse(database)
 
