@@ -1,11 +1,15 @@
-"""Two servers on one Postgres, learning while everything is written at once: no transaction waits in a cycle."""
+"""Two servers and two workers on one Postgres, where everything is written at once: no transaction waits in a cycle."""
 
 import itertools
+import os
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -36,20 +40,43 @@ def migrated(postgres_database: str) -> str:
     return postgres_database
 
 
-def test_two_servers_that_publish_learn_edit_and_erase_at_once_never_deadlock_and_lose_nothing(
-    start_server: StartServer, migrated: str
+@contextmanager
+def workers(url: str, folder: Path) -> Iterator[list[Path]]:
+    """Two processes that only run jobs, and what they log."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ACUMEN_")}
+    environ |= {"ACUMEN_DATABASE_URL": url, "ACUMEN_DATA": str(folder / "workers")}
+    logs = [folder / "worker0.log", folder / "worker1.log"]
+    command = [sys.executable, "-m", "acumen.cli.main", "worker", "--workers", "2"]
+    with ExitStack() as stack:
+        for log in logs:
+            file = stack.enter_context(log.open("wb"))
+            process = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+            stack.callback(process.wait, 60)
+            stack.callback(process.terminate)
+        yield logs
+
+
+def test_servers_and_workers_that_publish_learn_review_and_erase_at_once_never_deadlock_and_lose_nothing(
+    start_server: StartServer, migrated: str, tmp_path: Path
 ) -> None:
-    servers = [start_server(database_url=migrated), start_server(database_url=migrated)]
+    without_jobs = {"database_url": migrated, "jobs__workers": 0}
+    servers = [start_server(**without_jobs), start_server(**without_jobs)]
     before = deadlocks(migrated)
     publishers = [Publisher(number) for number in range(PUBLISHERS)]
+    recorder = Recorder()
 
-    under_load(servers, [*(one.publish for one in publishers), search, edit_and_delete, erase])
-    wait_until(lambda: nothing_to_learn(migrated), LEARNED_SECONDS, "everything to be learned", every=0.5)
+    with workers(migrated, tmp_path) as logs:
+        steps = [search, edit_and_delete, review, recorder.record, erase]
+        under_load(servers, [*(one.publish for one in publishers), *steps])
+        wait_until(lambda: nothing_to_learn(migrated), LEARNED_SECONDS, "everything to be learned", every=0.5)
     for server in servers:
         server.stop()  # a connection that ends reports what it has counted
     sent = {request for one in publishers for request in one.acknowledged}
 
     assert deadlocks(migrated) - before == 0
+    assert [log.read_text().count("the database failed") for log in logs] == [0, 0]
+    assert {row[0] for row in rows(migrated, "SELECT op_id FROM operations")} == set(recorder.acknowledged)
+    assert rows(migrated, "SELECT sum(count) FROM operation_hours") == [(len(recorder.acknowledged),)]
     assert [server.log.count("the database failed") for server in servers] == [0, 0]
     assert len(sent) > PUBLISHERS
     assert stored(migrated) == dict.fromkeys(sent, 2)
@@ -105,6 +132,38 @@ def edit_and_delete(caller: Caller) -> None:
             named = {"user_id": user, "profile_id": profile["profile_id"]}
             assert caller.call(Calls.delete_profile, named).status in (200, 404)
     time.sleep(0.05)
+
+
+def review(caller: Caller) -> None:
+    """A person pins what was learned last and archives another, while learning merges and replaces both."""
+    for number in range(BUSY_USERS):
+        known = caller.call(Calls.profiles, {"user_id": f"busy-{number}", "top_k": 5}).json["user_profiles"]
+        for profile, action in zip(known, ("pin", "archive"), strict=False):
+            body = {"action": action, "items": [{"kind": "profile", "id": profile["profile_id"]}]}
+            assert caller.call(Calls.review_memories, body).status in (200, 404, 409)
+    time.sleep(0.05)
+
+
+class Recorder:
+    """Records operations of which every third fails, in batches that two servers group at once."""
+
+    def __init__(self) -> None:
+        self.acknowledged: list[str] = []
+        self._batches = itertools.count()
+
+    def record(self, caller: Caller) -> None:
+        ids = [f"op-{next(self._batches)}-{place}" for place in range(9)]
+        reply = caller.call(Calls.record_operations, {"operations": [_operation(op_id) for op_id in ids]})
+        assert reply.ok, reply
+        self.acknowledged += ids
+        time.sleep(0.05)
+
+
+def _operation(op_id: str) -> dict[str, Any]:
+    failed = int(op_id.rpartition("-")[2]) % 3 == 0
+    error = {"error_type": "Timeout", "error_message": f"no answer from host {op_id[-1]}"} if failed else {}
+    status = "error" if failed else "ok"
+    return {"op_id": op_id, "source": "mcp", "endpoint": "deploy", "status": status, "session_id": "s", **error}
 
 
 _erased = itertools.count()

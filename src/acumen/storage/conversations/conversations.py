@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from acumen.errors import Conflict
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, Row, SelectByIds
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import bookmarks, interactions, requests, sessions
@@ -60,27 +61,30 @@ class Conversations:
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
         s.lock_turns({request.user_id for request, _ in published})
-        stored = self.get_requests([request.id for request, _ in published])
+        first: dict[RequestId, Request] = {}
+        for request, _ in published:
+            first.setdefault(request.id, request)
+        written = self._insert_new(list(first.values()))
+        stored = {name: first[name] for name in written}
+        stored |= self.get_requests([name for name in first if name not in written])
+        if len(stored) < len(first):  # whoever had taken an id was erased at this very moment
+            raise Conflict("A request_id was taken by another request; send this one again.")
         added = []
         for request, _ in published:
-            first = stored.setdefault(request.id, request)
-            if first is not request:
-                _require_idempotent_retry(request, first)
-            added.append(first is request)
-        fresh = [pair for pair, is_new in zip(published, added, strict=True) if is_new]
-        if fresh:
-            self._insert(fresh)
-        return added
-
-    def _insert(self, fresh: Sequence[tuple[Request, Sequence[Interaction]]]) -> None:
-        s = self._scope
-        by_id = sorted((request for request, _ in fresh), key=lambda request: request.id)
-        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request)) for request in by_id])
-        if written != len(fresh):  # a user of another name took the id at this very moment
-            raise Conflict("A request_id was taken by another request; send this one under a new id.")
-        rows = [s.stamp(_turn_row(turn)) for _, turns in fresh for turn in turns]
+            _require_idempotent_retry(request, stored[request.id])
+            added.append(request.id in written and first[request.id] is request)
+        pairs = zip(published, added, strict=True)
+        rows = [s.stamp(_turn_row(turn)) for (_, turns), is_new in pairs if is_new for turn in turns]
         if rows:
             _ADD_TURNS.run(s.conn, rows)
+        return added
+
+    def _insert_new(self, named: Sequence[Request]) -> set[RequestId]:
+        """The ids that were not taken; to look first would cost every publish a statement."""
+        s = self._scope
+        by_id = sorted(named, key=lambda request: request.id)
+        rows = [(s.org, s.at, request.id, *(getattr(request, name) for name in _REQUEST)) for request in by_id]
+        return {RequestId(row[0]) for row in _add_once(s.db.insert).returning(s.conn, rows)}
 
     def get_request(self, request_id: RequestId) -> Request | None:
         return self.get_requests([request_id]).get(request_id)
@@ -227,8 +231,9 @@ def _require_idempotent_retry(request: Request, stored: Request) -> None:
 
 
 @cache
-def _add_once(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
-    return CompiledStatement(insert(requests).on_conflict_do_nothing())
+def _add_once(insert: Callable[[sa.Table], Any]) -> BulkInsert:
+    once = insert(requests).prefix_with("OR IGNORE", dialect="sqlite").on_conflict_do_nothing()
+    return BulkInsert(once.returning(requests.c.request_id), ("org_id", "updated_at", "request_id", *_REQUEST))
 
 
 _ADD_TURNS = CompiledStatement(sa.insert(interactions))
@@ -244,10 +249,6 @@ def _between(
     if until is not None:
         query = query.where(column <= until)
     return query
-
-
-def _request_row(request: Request) -> dict[str, Any]:
-    return {name: getattr(request, name) for name in _REQUEST} | {"request_id": request.id}
 
 
 def _turn_row(turn: Interaction) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Measured gain: an INSERT of two turns takes 0.015 ms of processor time instead o
 """
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, repeat
@@ -11,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from acumen.storage.engine.json_rows import GAP, JsonInsert, as_json, one_by_one
 from acumen.storage.engine.scope import org_of
 
 Row = dict[str, Any]
@@ -27,11 +29,16 @@ class CompiledStatement:
     def __init__(self, statement: sa.Insert | sa.Update) -> None:
         self._statement = statement
         self._forms: dict[str, Form] = {}
+        self._bulk: Form | None = None
 
     def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
-        """How many rows were written."""
-        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(rows[0]))
-        bound = [values(row) for row in rows]
+        """How many rows were written. The rows of an INSERT that changes existing ones have different keys."""
+        if conn.dialect.name == "postgresql" and isinstance(self._statement, sa.Insert):
+            text, values = self._bulk or self._compiled_bulk(self._statement, conn.dialect, self._columns_of(rows[0]))
+            bound = [values(rows)]
+        else:
+            text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(rows[0]))
+            bound = [values(row) for row in rows]
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, bound)
 
@@ -45,6 +52,21 @@ class CompiledStatement:
     def _columns_of(self, row: Row) -> list[str]:
         """A row may know more than the table."""
         return [name for name in row if name in self._statement.table.c]
+
+    def _compiled_bulk(self, statement: sa.Insert, dialect: sa.Dialect, columns: list[str]) -> Form:
+        """All rows at once, for Postgres."""
+        insert = JsonInsert(statement, columns, dialect)
+        as_text = [isinstance(statement.table.c[name].type, sa.JSON) for name in columns]
+        in_order = list(zip(columns, as_text, strict=True))
+
+        def values(rows: Sequence[Row]) -> Any:
+            return insert.bound(
+                [json.dumps(row[name]) if text and row[name] is not None else row[name] for name, text in in_order]
+                for row in rows
+            )
+
+        self._bulk = (insert.text, values)
+        return self._bulk
 
     def _compiled(self, dialect: sa.Dialect, columns: list[str]) -> Form:
         compiled = self._statement.compile(dialect=dialect, column_keys=columns)
@@ -137,23 +159,24 @@ class SelectByIds:
         if not ids:
             return []
         # Asked for in few sizes, so that few texts are compiled: to ask for an id again finds nothing more.
-        size = 1 << (len(ids) - 1).bit_length()
+        size = 1 << (len(ids) - 1).bit_length() if conn.dialect.name == "sqlite" else 0
         text, values = self._forms.get((conn.dialect.name, size)) or self._compiled(conn.dialect, size)
         read = self._read.of(conn.dialect)
-        gaps = dict(zip(_gaps(size), chain(ids, repeat(ids[-1])), strict=False))
+        gaps = dict(zip(_gaps(size), chain(ids, repeat(ids[-1])), strict=False)) if size else {GAP: as_json(ids)}
         bound = values({"org": org, **more, **gaps})
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
             cursor.execute(text, bound)
             return [read(row) for row in cursor.fetchall()]
 
     def _compiled(self, dialect: sa.Dialect, size: int) -> Form:
-        ids: list[sa.BindParameter[Any]] = [sa.bindparam(gap) for gap in _gaps(size)]
-        mine = (org_of(self._id) == sa.bindparam("org"), self._id.in_(ids), *self._where)
-        query = sa.select(*self._columns).where(*mine)
+        mine = (org_of(self._id) == sa.bindparam("org"), *self._where)
+        if size:
+            ids: list[sa.BindParameter[Any]] = [sa.bindparam(gap) for gap in _gaps(size)]
+            query = sa.select(*self._columns).where(self._id.in_(ids), *mine)
+        else:  # in order, so that two who hold the same rows do not wait for each other
+            query = one_by_one(self._columns, self._id, *mine, held=self._held)
         if self._where:
             query = query.distinct()
-        if self._held:  # in order, so that two who hold the same rows do not wait for each other
-            query = query.order_by(self._id).with_for_update()
         compiled = query.compile(dialect=dialect)
         return self._forms.setdefault((dialect.name, size), (str(compiled), _into(compiled)))
 

@@ -9,8 +9,9 @@ from acumen.errors import Unavailable
 I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
 O = TypeVar("O")  # noqa: E741 - what is answered
 
-# Limit for all callers together: enough to share a write, few enough that the first does not wait long.
-MOST_AT_ONCE = 1_000
+# Limit for all callers together: enough to share a write, few enough that the first does not wait long, and that the
+# locks of their users (two each) fit into Postgres' table of locks, by default 6,400 for all processes.
+MOST_AT_ONCE = 500
 
 
 class WriteBatcher(Generic[I, O]):

@@ -64,7 +64,7 @@ class JobQueue:
         """Inserts what was added. The last statement of a transaction: see the lock order in `scope.py`."""
         s = self._scope
         if s.new_jobs:
-            _fold_in(s.db.insert).run(s.conn, sorted(s.new_jobs, key=lambda row: str(row["waiting_key"])))
+            _fold_in(s.db.insert).run(s.conn, _folded(s.new_jobs))
             s.new_jobs.clear()
 
     def find_by_scope(self, event: str, scope: str) -> list[Job]:
@@ -407,6 +407,15 @@ _FINISH = PlainStatement(
         ),
     )
 )
+
+
+def _folded(new: Sequence[Row]) -> list[Row]:
+    """One of each waiting key, at the earliest of its times, sorted by the key."""
+    by_key: dict[str, Row] = {}
+    for row in new:
+        first = by_key.setdefault(row["waiting_key"], row)
+        first["run_at"] = min(first["run_at"], row["run_at"])
+    return [by_key[key] for key in sorted(by_key)]
 
 
 @cache

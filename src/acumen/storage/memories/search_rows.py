@@ -267,7 +267,8 @@ class SearchRows:
     def _file(self, rows: Sequence[SearchRow], *, gone: bool) -> None:
         if not rows:
             return
-        numbered = zip(rows, self._take(len(rows)), strict=True)
+        last = {(row.kind, row.entity_id): row for row in rows}
+        numbered = zip(last.values(), self._take(len(last)), strict=True)
         values = [self._scope.stamp({**_values(row), "seq": seq, "gone": gone}) for row, seq in numbered]
         _put(self._scope.db.insert).run(self._scope.conn, values)
 
