@@ -28,6 +28,15 @@ class Limits(Section):
     """Limits of requests."""
 
     body_bytes: int = Field(10 * 1024 * 1024, ge=1024, description="Largest request body, after decompression.")
+    connections_per_address: int = Field(
+        512,
+        ge=1,
+        description="Open connections of one address; beyond that its longest idle one is closed, or the new one is "
+        "refused.",
+    )
+    head_seconds: float = Field(20.0, gt=0, description="How long the head of a request may take.")
+    body_seconds: float = Field(120.0, gt=0, description="How long the body of a request may take.")
+    idle_seconds: float = Field(75.0, gt=0, description="How long a connection may stay open without a request.")
     reserve_mb: int = Field(
         16,
         ge=0,

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import gc
 import json
+import math
 import signal
 import socket
 import sys
@@ -20,7 +21,7 @@ from acumen.api.instrumented import InstrumentedApp
 from acumen.api.server import web_app
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator, is_loopback
-from acumen.cli.local.http_limits import LimitedHttpProtocol
+from acumen.cli.local.http_limits import limited_protocol
 from acumen.cli.local.setup import job_settings, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Data, Host, Port, Workers, examples
 from acumen.errors import BadSettings
@@ -137,7 +138,7 @@ def _config(parts: App, keys: KeyAuthenticator) -> uvicorn.Config:
     return uvicorn.Config(
         InstrumentedApp(with_dashboard(parts, keys, web_app(parts, keys)), parts),
         interface="asgi3",
-        http=LimitedHttpProtocol,
+        http=limited_protocol(parts.settings.limits),
         # We start and stop the app ourselves, so that its failures get our words.
         lifespan="off",
         ws="none",
@@ -147,6 +148,7 @@ def _config(parts: App, keys: KeyAuthenticator) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         backlog=BACKLOG,
+        timeout_keep_alive=math.ceil(parts.settings.limits.idle_seconds),
         timeout_graceful_shutdown=parts.settings.drain_seconds,
     )
 
