@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
         description="Measure every number we claim.",
-        epilog=f"lines (all but chaos, unless some are named):\n{names}",
+        epilog=f"lines (all but chaos and soak, unless some are named):\n{names}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("lines", nargs="*", metavar="LINE", choices=[*(line.name for line in LINES), []])

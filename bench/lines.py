@@ -20,6 +20,7 @@ from bench import (
     rerun,
     retrieval,
     search,
+    soak,
     telemetry,
     worth,
 )
@@ -110,4 +111,5 @@ LINES = (
         partial(health.measure, make_place=places.postgres),
     ),
     Line("chaos", "servers and workers killed, PostgreSQL crashed, for two minutes", chaos.measure, only_named=True),
+    Line("soak", "30 minutes of mixed load: what grows", soak.measure, only_named=True),
 )

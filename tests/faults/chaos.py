@@ -35,7 +35,7 @@ BUSY_USERS = 6
 # Between two faults; of so many, one is a crash of Postgres.
 PAUSE_SECONDS = (1.0, 3.5)
 FAULTS_PER_CRASH = 6
-GIVE_UP_SECONDS = 120.0
+GIVE_UP_SECONDS = 180.0
 LEARNED_SECONDS = 300.0
 # What a server may say when it cannot do what it is asked: again, please. Everything else is an answer.
 AGAIN = 503
@@ -99,6 +99,9 @@ class Cluster:
         self._supervisor.start()
         wait_until(lambda: all(server.answers() for server in self.servers), GIVE_UP_SECONDS, "the servers", every=0.2)
 
+    def wait_for_one(self) -> None:
+        wait_until(lambda: any(server.answers() for server in self.servers), GIVE_UP_SECONDS, "a server", every=0.1)
+
     def stop(self) -> None:
         self._stop.set()
         self._supervisor.join()
@@ -150,6 +153,7 @@ class ChaosCaller(threading.Thread):
         self.stopping = threading.Event()
         self._ports, self._do = ports, do
         self._caller = Caller(ports[0])
+        self._why = ""
 
     def run(self) -> None:
         try:
@@ -174,7 +178,7 @@ class ChaosCaller(threading.Thread):
         """Repeats the request until it is answered."""
         give_up_at = time.monotonic() + GIVE_UP_SECONDS
         while (reply := self._attempt(endpoint, asked)) is None:
-            assert time.monotonic() < give_up_at, f"no server answers {endpoint.name}"
+            assert time.monotonic() < give_up_at, f"no server answers {endpoint.name}: {self._why}"
             self.ledger.repeated += 1
             time.sleep(0.1)
         if reply.status not in (200, *expected):
@@ -184,10 +188,12 @@ class ChaosCaller(threading.Thread):
     def _attempt(self, endpoint: Endpoint[..., Any], asked: dict[str, Any]) -> Reply | None:
         try:
             reply = self._caller.call(endpoint, asked)
-        except NO_REPLY:
+        except NO_REPLY as failure:
+            self._why = repr(failure)
             self._caller.close()
             self._caller = Caller(self.random.choice(self._ports), timeout=20)
             return None
+        self._why = f"{reply.status} {reply.content[:300]!r}"
         return None if reply.status == AGAIN else reply
 
 
@@ -279,6 +285,7 @@ def run(database: pg.Server, url: str, folder: Path, seconds: float, seed: int) 
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             time.sleep(chance.uniform(*PAUSE_SECONDS))
+            cluster.wait_for_one()  # else nothing would be under way on a slow machine
             cluster.hurt(chance)
         if not cluster.faults["Postgres crashed"]:
             cluster.crash_postgres()

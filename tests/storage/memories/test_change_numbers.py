@@ -17,7 +17,7 @@ from acumen.storage.engine.scope import LockOrderViolated
 from acumen.storage.memories import change_numbers
 from acumen.storage.memories.change_numbers import BY_TRANSACTION, FIRST_OF_TRANSACTIONS
 from acumen.storage.store import Store, Tx, connect
-from acumen.storage.tables import orgs, search_rows
+from acumen.storage.tables import aggregation_bookmarks, orgs, search_rows
 from tests.world import ORG, a_profile, keep
 
 MODEL = "m"
@@ -202,6 +202,9 @@ async def test_a_dump_restored_into_a_younger_cluster_is_searched_like_before(st
     await write(store, "restored")
     with store.database.engine().begin() as conn:
         conn.execute(sa.update(search_rows).values(seq=FIRST_OF_TRANSACTIONS + 10**9))
+        read_so_far = {"agent_version": "1", "last_id": 1, "seq": FIRST_OF_TRANSACTIONS + 10**9, "duration_ms": 1.0}
+        at = {"org_id": ORG, "created_at": 1, "updated_at": 1}
+        conn.execute(sa.insert(aggregation_bookmarks), {**read_so_far, **at, "basis": "b"})
 
     change_numbers.stop_counting(store.database)
     index = MemoryIndex(Kind.PROFILE, UserId("ada"))
@@ -211,7 +214,9 @@ async def test_a_dump_restored_into_a_younger_cluster_is_searched_like_before(st
     assert before == ["restored"]
     assert await texts(store, index) == ["new", "restored"]
     highest = await store.of(ORG).read(lambda tx: tx.search_rows.find_since(Kind.PROFILE, None, 0)[0][1])
+    bookmark = await store.read(lambda conn: conn.execute(sa.select(aggregation_bookmarks.c.seq)).scalar_one())
     assert highest < FIRST_OF_TRANSACTIONS
+    assert bookmark < FIRST_OF_TRANSACTIONS, "an aggregation would not see what changes from now on"
 
 
 @only_postgres

@@ -161,7 +161,9 @@ def _renumber_restored(conn: sa.Connection) -> None:
     c, kinds = search_rows.c, [*map(str, Kind), TURN]
     for org, kind in conn.exec_driver_sql(_RESTORED, (kinds, FIRST_OF_TRANSACTIONS)).all():
         mine: Any = sa.and_(c.org_id == org, c.kind == kind, c.seq >= FIRST_OF_TRANSACTIONS)
-        renumbered = c.seq - FIRST_OF_TRANSACTIONS + RESTORED_OFFSET
-        conn.execute(sa.update(search_rows).where(mine).values(seq=renumbered))
+        conn.execute(sa.update(search_rows).where(mine).values(seq=_below_transactions(c.seq)))
         again = {"generation": orgs.c.generation + 1, "scanned_seq": 0}
         conn.execute(sa.update(orgs).where(orgs.c.org_id == org).values(**again))
+        aggregated = aggregation_bookmarks.c
+        behind = sa.update(aggregation_bookmarks).where(aggregated.org_id == org)
+        conn.execute(behind.values(seq=_below_transactions(aggregated.seq)))
