@@ -261,7 +261,7 @@ def _unique(store: Store) -> set[tuple[str, str]]:
 
 
 def _is_ours(name: str | None, kind: str, _parents: Any) -> bool:
-    return kind != "table" or name not in postgres_schema.TABLES
+    return name not in {"table": postgres_schema.TABLES, "index": postgres_schema.INDEXES}.get(kind, ())
 
 
 def _schema(store: Store) -> dict[str, Any]:
@@ -289,5 +289,6 @@ _INDEXES = {
     "sqlite": "SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL "
     "UNION SELECT name || ' never gives a number twice' FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'",
     "postgres": "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' "
-    f"AND tablename NOT IN {('alembic_version', *postgres_schema.TABLES)}",
+    f"AND tablename NOT IN {('alembic_version', *postgres_schema.TABLES)} "
+    f"AND indexname NOT IN {tuple(postgres_schema.INDEXES)}",
 }
