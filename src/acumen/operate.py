@@ -17,9 +17,9 @@ from acumen.storage.engine.backup import Backup
 from acumen.storage.engine.copy_store import CopyStep, Report
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.restore import Restored
-from acumen.storage.engine.sqlite_errors import means_damage
 from acumen.storage.memories import change_numbers
 from acumen.storage.memories.candidates import engines
+from acumen.storage.sqlite_errors import means_damage
 from acumen.storage.store import Store, connect
 
 T = TypeVar("T")

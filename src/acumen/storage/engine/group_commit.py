@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.errors import Unavailable
-from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
+from acumen.storage.sqlite_errors import is_of_the_database, translated
 
 T = TypeVar("T")
 

@@ -17,8 +17,8 @@ from acumen.errors import AcumenError, StorageFull
 from acumen.storage.disk_reserve import DiskReserve, frees_space
 from acumen.storage.engine.database import Fits, Lock
 from acumen.storage.engine.group_commit import GroupCommit, WriteTurns
-from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
-from acumen.storage.engine.sqlite_health import SqliteHealth
+from acumen.storage.sqlite_errors import is_of_the_database, translated
+from acumen.storage.sqlite_health import SqliteHealth
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

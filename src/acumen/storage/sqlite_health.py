@@ -12,7 +12,7 @@ from pysqlite3 import dbapi2
 
 from acumen.errors import AcumenError
 from acumen.storage.engine.group_commit import GroupCommit
-from acumen.storage.engine.sqlite_errors import means_damage
+from acumen.storage.sqlite_errors import means_damage
 
 log = logging.getLogger(__name__)
 
