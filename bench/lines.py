@@ -33,6 +33,7 @@ LINES = (
     Line("machine", "fixed work, to compare runs by", machine.measure),
     Line("start", "from exec of `acumen serve` to healthy", process.start),
     Line("memory", "resident memory of the server", process.memory),
+    Line("users", "resident memory while 20,000 users ask once, with a small cache", process.users),
     Line("install", "the default install, model included", process.install),
     Line("publish", "2 turns over HTTP, durable, SQLite", partial(publish.measure, make_place=places.sqlite)),
     Line("operations", "recording over HTTP, durable, SQLite", partial(operations.measure, make_place=places.sqlite)),

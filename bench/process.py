@@ -8,10 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+from acumen.model.ids import LOCAL_ORG, Kind
+from acumen.storage.store import connect
 from bench import client, places, publish, search
 from bench.figures import Figure, Run, at_most, below, median
+from bench.many_memories import Owners, Parts, fill, make_org
+from bench.memories import Statements
 from bench.places import Place
-from bench.server import serving
+from bench.server import Server, serving
 
 # Long enough for what a start leaves behind (first poll for jobs, freed buffers) to be over.
 SETTLED_SECONDS = 2.0
@@ -56,6 +60,41 @@ def memory(run: Run) -> Iterator[Figure]:
             yield Figure("after the first search", server.rss_megabytes, "MB", below(250), note=f"3 × {rows:,}")
             client.send(server.port, questions[1:], 1)
             yield Figure(f"after {len(questions)} searches", server.rss_megabytes, "MB", below(250))
+
+
+def users(run: Run) -> Iterator[Figure]:
+    """Resident memory while many users ask once each, with a small cache: it is a limit, so memory stays as it is."""
+    count, of_each = run.many(20_000, 40), 5
+    with places.sqlite(run) as place:
+        _fill_users(place, count, of_each)
+        with serving({**place.environ, "ACUMEN_RECALL__CACHE_MB": "8"}) as server:
+            asked = [_of_user(number) for number in range(count)]
+            # By half of them, the page caches of the database's four readers (16 MB each) are full, too.
+            rss = [_rss_after(server, part) for part in (asked[: count // 10], asked[count // 10 : count // 2])]
+            rss.append(_rss_after(server, asked[count // 2 :]))
+    yield Figure(f"after {count // 10:,} users", rss[0], "MB", note=f"{of_each} memories each, 8 MB of cache")
+    yield Figure(f"after {count // 2:,} users", rss[1], "MB")
+    yield Figure(f"after {count:,} users", rss[2], "MB")
+    yield Figure("growth in the second half", rss[2] - rss[1], "MB", below(16))
+
+
+def _rss_after(server: Server, asked: Sequence[client.Request]) -> float:
+    client.send(server.port, asked, 4)
+    return server.rss_megabytes
+
+
+def _fill_users(place: Place, count: int, of_each: int) -> None:
+    place.migrate()
+    statements, database = Statements(), connect(place.settings)
+    make_org(database, LOCAL_ORG)
+    parts = Parts.of(statements.texts, statements.vectors)
+    fill(database, LOCAL_ORG, Kind.USER_PLAYBOOK, parts, count * of_each, Owners(0, of_each))
+    database.close()
+
+
+def _of_user(number: int) -> client.Request:
+    body = {"query": "which region do we deploy to", "user_id": f"user-{number + 1}", "search_mode": "fts", "top_k": 5}
+    return "/api/search_user_playbooks", body
 
 
 def install(_run: Run) -> Iterator[Figure]:

@@ -15,6 +15,7 @@ FIGURES = {
     "machine": {"load average", "Python", "numpy", "fsync"},
     "start": {"healthy, empty data folder", "healthy, used data folder"},
     "memory": {"idle", "after the first search", "after 5 searches"},
+    "users": {*(f"after {users} users" for users in (4, 20, 40)), "growth in the second half"},
     "install": {"packages", "on disk"},
     "publish": {"requests a second, 64 clients", *(f"{p}, {n} client{s}" for p in P for n, s in ((1, ""), (64, "s")))},
     "search": {f"3 × {rows}, {what}" for rows in (20, 40) for what in ("p50", "p95", "the first ever")},
@@ -89,7 +90,7 @@ def test_a_line_yields_its_figures(line: str, told: dict[str, Any]) -> None:
 
     assert told["quick"] is True
     assert {figure["name"] for figure in figures} == FIGURES[line]
-    may_be_negative = line in ("metered", "worth", "observer")  # a saving, or what a harmful memory does
+    may_be_negative = line in ("metered", "worth", "observer", "users")  # a saving, or what a harmful memory does
     assert may_be_negative or all(figure["value"] >= 0 for figure in figures)
 
 
