@@ -330,6 +330,25 @@ async def test_after_a_restart_the_files_are_used_as_they_are(world: World, stor
     assert restarted.files == before
 
 
+async def test_after_a_restart_files_are_used_though_their_newest_rows_have_changed(world: World, store: Store):
+    ids = [await add(world, "zebra") for _ in range(12)]
+    await world.build()
+    before = world.files
+
+    def change(tx: Tx) -> None:
+        for memory_id in ids:
+            memory = tx.user_playbooks.get(memory_id)
+            assert memory is not None
+            tx.memories.update(MemoryRef(KIND, memory_id), memory, memory, row(0, "user-0", "giraffe"), JUST_BECAUSE)
+
+    await world.org.write(change)
+    restarted = World(store, world.segments._folder)
+
+    assert await restarted.found("giraffe") == set(ids)
+    assert await restarted.found("zebra") == set()
+    assert restarted.files == before
+
+
 async def test_files_of_another_database_are_not_used(world: World, store: Store):
     """As after a backup was restored: numbers of changes are given a second time."""
     lost = await add(world, "zebra")

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 # The folder is looked through again after so many seconds: another process may have built a newer segment.
 LOOK_AGAIN = 10.0
+# After a build that failed, as on a full disk.
+TRY_AGAIN = 60.0
 # A segment is built again when this share of it has changed; the changes are searched in memory meanwhile.
 CHANGED_SHARE = 0.05
 LEAST_CHANGES = 10_000
@@ -55,6 +57,7 @@ class Segments:
         self._opened: dict[Key, _Opened] = {}
         self._locks: dict[Key, Lock] = {}
         self._building: dict[Key, Thread] = {}
+        self._failed_at: dict[Key, float] = {}
         self._lock = Lock()
         self._stopped = False
 
@@ -127,10 +130,14 @@ class Segments:
         """The newest on disk, if it is newer than the one that is open."""
         fitting = []
         for path, header in headers(self._path(key)):
-            if header is None or not self._fits(tx, key, header):
-                remove(path)
-            elif opened is None or path != opened.path:
+            if opened is not None and path == opened.path:
+                continue
+            if header is not None and header.seq > tx.index_version.seq:
+                continue  # finished after the transaction began
+            if header is not None and self._fits(tx, key, header):
                 fitting.append((header.seq, path, header))
+            else:
+                remove(path)
         for _, path, header in sorted(fitting, key=lambda each: -each[0]):
             try:
                 return Segment(path, header)
@@ -140,13 +147,17 @@ class Segments:
         return None
 
     def _fits(self, tx: Tx, key: Key, header: Header) -> bool:
-        """Of another generation, model or database, it says nothing."""
+        """Of another generation, model or database, it says nothing; rows that changed since are read again."""
         same = (header.org, header.kind, header.model, header.analyser) == (*key, self._model, ANALYSER)
         if not same or header.generation != tx.index_version.generation:
             return False
         ids = [mark.entity_id for mark in header.landmarks]
         stored = tx.search_rows.find_numbers(header.kind, ids)
-        return any(stored.get(mark.entity_id) == (mark.seq, mark.updated_at) for mark in header.landmarks)
+        now = [stored.get(mark.entity_id, (-1, 0)) for mark in header.landmarks]
+        return all(
+            row == (mark.seq, mark.updated_at) or row[0] > header.seq
+            for row, mark in zip(now, header.landmarks, strict=True)
+        )
 
     def _replace(self, key: Key, path: Path) -> None:
         for other, _ in headers(self._path(key)):
@@ -155,7 +166,8 @@ class Segments:
 
     def _build_in_background(self, key: Key) -> None:
         with self._lock:
-            if self._stopped or key in self._building:
+            failed_at = self._failed_at.get(key)
+            if self._stopped or key in self._building or (failed_at and time.monotonic() - failed_at < TRY_AGAIN):
                 return
             thread = self._building[key] = Thread(target=self._build, args=(key,), name="segment-build", daemon=True)
         thread.start()
@@ -170,6 +182,7 @@ class Segments:
         except SegmentOutdated:
             log.info("the search files of %s were outdated while they were built", kind)
         except (OSError, Unavailable) as error:
+            self._failed_at[key] = time.monotonic()
             log.warning("the search files of %s could not be built: %s", kind, error)
         finally:
             with self._lock:
