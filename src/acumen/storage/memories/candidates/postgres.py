@@ -208,7 +208,7 @@ def _combinations(terms: Sequence[QueryTerm], query: CandidateQuery) -> list[int
     """
     shares = [min(max(term.matching, 1) / max(query.rows, 1), 1.0) for term in terms]
     expected = [query.rows * math.prod(shares[:count]) for count in range(1, len(terms) + 1)]
-    most = min(sum(rows >= query.limit for rows in expected) + 1, len(terms))
+    most = max(sum(rows >= query.limit for rows in expected), 1)
     return list(dict.fromkeys(count for count in (most, most // 2, 1) if 0 < count <= len(terms)))
 
 
