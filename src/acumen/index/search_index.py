@@ -72,8 +72,8 @@ class SearchIndex:
         if self._segment_scopes is not None:
             self._segment_scopes.segments.erase(org)
 
-    def similar(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[CosineById]:
-        """For each new row the stored memories of the user, of any status, that are near it by words or by vector."""
+    def similar(self, tx: Tx, kind: Kind, user: UserId | None, rows: Sequence[SearchRow]) -> list[CosineById]:
+        """For each new row the stored memories of the scope, of any status, that are near it by words or by vector."""
         criteria = Filter(user_id=user, statuses=None)
         ranked = self.rank(tx, kind, [_query(row) for row in rows], MOST_SIMILAR, criteria, 0.0)
         return [{match.entity_id: match.reasons.get("vector") for match in near.matches} for near in ranked]

@@ -11,8 +11,8 @@ LESSONS = ("Always run the tests before committing.", "Run the test suite before
 WRITTEN = {"content": "Run all tests before every commit.", "trigger": "committing", "rationale": "CI is slow."}
 
 
-async def aggregated(start: Start, script: Script, *lessons: str) -> Org:
-    org = local(await start(script=script))
+async def aggregated(start: Start, script: Script, *lessons: str, keep_secrets: bool = False) -> Org:
+    org = local(await start(script=script, observe={"keep_secrets": keep_secrets}))
     for number, content in enumerate(lessons or LESSONS):
         given = {"agent_version": "v1", "trigger": "committing code"}
         await org.sdk.add_user_playbooks(user_playbooks=[playbook(content, f"user-{number}", **given)])
@@ -48,7 +48,7 @@ async def test_secrets_are_not_shown_to_it(start: Start):
     script = Script().says(ModelRole.MERGE, WRITTEN)
     said = "Always run the tests with key sk-abcdefghijklmnop1234 before committing."
 
-    await aggregated(start, script, said, LESSONS[1])
+    await aggregated(start, script, said, LESSONS[1], keep_secrets=True)
 
     assert "sk-abcdefghijklmnop1234" not in script.asked_for(ModelRole.MERGE)[0].shown
 

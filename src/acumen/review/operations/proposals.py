@@ -8,7 +8,7 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.index.documents import Document
-from acumen.model.ids import Kind, MemoryRef, UserId
+from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.base import Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval
 from acumen.model.operations.operation import Operation, OperationFilter
@@ -85,7 +85,7 @@ LEAST_SIMILARITY = 0.5
 async def similar_lessons(proposed: Proposed, deps: Deps) -> list[tuple[AgentPlaybook, float | None]]:
     """Existing or proposed lessons about the same call or with similar text, and their similarity; closest first."""
     (row,) = await deps.index.rows([Document(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
-    (scores,) = await deps.store.read(lambda tx: deps.index.similar(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
+    (scores,) = await deps.store.read(lambda tx: deps.index.similar(tx, Kind.AGENT_PLAYBOOK, None, [row]))
     close = {name for name, score in scores.items() if score is not None and score >= LEAST_SIMILARITY}
     names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
     lessons = (await deps.store.read(lambda tx: tx.agent_playbooks.get_many(sorted(names)))).values()
