@@ -73,19 +73,23 @@ class PostgresCandidates:
             words = self._by_words(criteria, query)
             near = self._by_vector(criteria, query, vectors)
         ids = dict.fromkeys([*words.ids, *near])
-        if words.falls_short or (query.vector is not None and len(near) < query.limit):
-            ids |= dict.fromkeys(self._of_few_fitting(criteria, query))
+        near_falls_short = query.vector is not None and len(near) < query.limit
+        if words.falls_short or near_falls_short:
+            ids |= dict.fromkeys(self._of_few_fitting(criteria, query, compare=near_falls_short))
         return Candidates(self._load(list(ids)), words.matching)
 
     def get_facets(self, ids: Sequence[str]) -> dict[str, Facet]:
         return self._rows.get_facets(ids)
 
-    def _of_few_fitting(self, criteria: Filter, query: CandidateQuery) -> Sequence[str]:
-        """Where few rows fit the filter, it is applied first: then all of them are compared."""
+    def _of_few_fitting(self, criteria: Filter, query: CandidateQuery, *, compare: bool) -> Sequence[str]:
+        """Where few rows fit the filter, it is applied first: then all of them are compared.
+
+        `compare`: by their vectors too, even if they are many.
+        """
         fitting = self._rows.find_ids(criteria, MOST_FITTING + 1)
         if len(fitting) <= FEW_FITTING:
             return fitting
-        near = [] if query.vector is None else self._nearest(criteria, query, by_graph=False)
+        near = self._nearest(criteria, query, by_graph=False) if compare else []
         if len(fitting) > MOST_FITTING or not query.terms:
             return near
         terms = query.terms[:MOST_QUERY_TERMS]
