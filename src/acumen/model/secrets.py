@@ -16,7 +16,10 @@ _SECRETS = [
         ("token", r"(?i)(?<=authorization: )basic\s+[\w+/]{8,2000}=*"),
         ("token", r"\bSG\.[\w-]{16,64}\.[\w-]{16,64}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}"),
         ("key", r"(?i)(?<=secret )[a-z0-9/+]{40}(?![\w/+])"),
-        ("key", r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or|svcacct)?[-_]?(?=[\w-]{0,200}\d)[A-Za-z0-9_-]{16,200}"),
+        (
+            "key",
+            r"\b(?:sk|pk|rk)[-_](?:live[-_]|(?:(?:test|proj|ant|or|svcacct)[-_]?)?(?=[\w-]{0,200}\d))[A-Za-z0-9_-]{16,200}",
+        ),
         (
             "key",
             r"\b(?:gh[pousr]|github_pat|glpat|npm|pypi|hf|dop_v1|shpat|rflx|acm)[-_](?=[\w-]{0,300}\d)[\w-]{16,300}",
