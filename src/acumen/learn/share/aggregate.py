@@ -48,9 +48,12 @@ PAUSE_TIMES = 20
 # --- schedule --------------------------------------------------------------------------------------------------------
 
 
-async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
+async def when_due(event: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a pause."""
-    await add_due(deps)
+    user = None if isinstance(event, Hour) else event.user_id
+    # Most publishes teach no lesson.
+    if user is None or await deps.store.read(lambda tx: tx.aggregations.has_new_lessons(user)):
+        await add_due(deps)
 
 
 async def add_due(deps: Deps, wait_ms: int = 0) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from acumen.model.ids import Kind, PlaybookId
+from acumen.model.ids import Kind, PlaybookId, UserId
 from acumen.model.memories.base import Status
 from acumen.model.memories.cluster import AggregationBookmark, AggregationChange, IndexedLesson
 from acumen.storage.engine.compiled_statement import CompiledSelect, PlainStatement
@@ -39,14 +39,15 @@ _BOOKMARK = PlainStatement(
 
 
 @cache
-def _new_lessons() -> PlainStatement:
+def _new_lessons(*, of_user: bool) -> PlainStatement:
     """Asked for every publish: built once."""
     u, m, r = user_playbooks.c, aggregation_bookmarks.c, requests.c
     last_read = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
     skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
+    whose = u.user_id == sa.bindparam("user") if of_user else u.user_id.is_not(None)
     return PlainStatement(
         sa.select(u.agent_version, sa.func.count())
-        .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), u.user_id.is_not(None))
+        .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), whose)
         .where(u.playbook_id > sa.func.coalesce(last_read, 0), sa.not_(skipped))
         .group_by(u.agent_version)
     )
@@ -105,8 +106,12 @@ class Aggregations:
 
     def count_new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""
-        rows = _new_lessons().all(self._scope.conn, org=self._scope.org)
+        rows = _new_lessons(of_user=False).all(self._scope.conn, org=self._scope.org)
         return {version: int(count) for version, count in rows}
+
+    def has_new_lessons(self, user: UserId) -> bool:
+        """Whether some of them are this user's: by an index, where counting reads all lessons of the org."""
+        return _new_lessons(of_user=True).first(self._scope.conn, org=self._scope.org, user=user) is not None
 
     def find_groups(self, agent_versions: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
         """Agent versions with the playbook names that occur in them, in lessons of users or in shared ones."""
