@@ -2,13 +2,18 @@
 
 import os
 import signal
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from acumen.jobs.child_process import STOP
 from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer
 from tests.faults.server import Server, wait_until
+
+RULE = "We never deploy to us-east-1, always use us-west-2."
 
 
 def test_the_server_learns_in_another_process_and_answers_who_waits_for_it(start_server: StartServer) -> None:
@@ -47,6 +52,35 @@ def test_a_worker_ends_with_a_server_that_is_killed(start_server: StartServer) -
     wait_until(lambda: not is_running(child), 20, "the worker to end")
 
 
+# A worker that was asked to stop, in a step that does not yield.
+STUCK = """
+import asyncio, time
+from acumen.cli.local.child_worker import _listen
+
+async def main():
+    stop = asyncio.Event()
+    _listen(lambda: None, stop, asyncio.Event())
+    await stop.wait()
+    print("stopping", flush=True)
+    time.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+def test_a_worker_that_does_not_finish_ends_with_a_server_that_is_gone() -> None:
+    with subprocess.Popen([sys.executable, "-c", STUCK], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(STOP)
+        worker.stdin.flush()
+        assert worker.stdout.readline() == b"stopping\n"
+
+        worker.stdin.close()
+
+        assert worker.wait(20) == 1
+
+
 def test_jobs_run_in_the_server_where_it_starts_no_process(start_server: StartServer) -> None:
     server = start_server(jobs__processes=0)
 
@@ -54,7 +88,7 @@ def test_jobs_run_in_the_server_where_it_starts_no_process(start_server: StartSe
     assert children_of(server) == []
 
 
-def publish(server: Server, request: str, said: str = "We never deploy to us-east-1, always use us-west-2.") -> Any:
+def publish(server: Server, request: str, said: str = RULE) -> Any:
     turn = {"role": "User", "content": said}
     body = {"request_id": request, "user_id": "ada", "session_id": "s1", "interaction_data_list": [turn]}
     reply = server.call(Calls.publish, body, "?wait_for_response=true")

@@ -75,11 +75,12 @@ def _listen(wake: Callable[[], None], stop: asyncio.Event, gone: asyncio.Event) 
     def listen() -> None:
         while received := os.read(sys.stdin.fileno(), MOST_BYTES):
             loop.call_soon_threadsafe(stop.set if STOP in received else wake)
-        if not stop.is_set():
+        # The server is gone, perhaps while it waited for this process to finish its jobs.
+        with contextlib.suppress(RuntimeError):  # the event loop has ended
             loop.call_soon_threadsafe(gone.set)
             loop.call_soon_threadsafe(stop.set)
-            time.sleep(EXIT_SECONDS)
-            os._exit(1)  # a step that does not yield would go on beside the next server's
+        time.sleep(EXIT_SECONDS)
+        os._exit(1)  # a step that does not yield would go on beside the next server's
 
     threading.Thread(target=listen, name="server", daemon=True).start()
 
