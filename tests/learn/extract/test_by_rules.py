@@ -271,3 +271,16 @@ def test_a_bare_no_before_the_sentence_makes_it_a_correction():
     )
 
     assert (note.lesson.trigger, note.lesson.pitfall) == ("Deploy the service", "Deploying to us-east-1.")
+
+
+@pytest.mark.parametrize(
+    "scene",
+    ["Let's do a roleplay, you're an innkeeper.", "Pretend I'm a new customer.", "Please translate my next text."],
+)
+def test_what_is_said_within_a_scene_of_the_same_session_is_not_about_the_user(scene: str):
+    assert notes(scene, "agent: Sure.", "My name is Arwen. I no longer eat fish.") == []
+
+
+@pytest.mark.parametrize("brief", ["Can you check this text for typos?", "Make this sound better:", "Lyrics:"])
+def test_what_follows_a_text_to_work_on_is_not_about_the_user(brief: str):
+    assert notes(f"{brief} My name is Hugo. I live in Rome.") == []

@@ -89,6 +89,8 @@ IN_CONFLICT = [
     ("My brother is Tom.", "My brother is Jim."),
     ("I live in Leeds.", "I moved to Porto."),
     ("I live in Oslo.", "I don't live in Oslo."),
+    ("i live in oslo", "i live in bergen now"),
+    ("i work at lumen", "i work at acme now"),
     ("I live in Oslo with my wife Anna and our two kids.", "I live in Bergen now."),
     ("I like tea and coffee.", "I don't like tea anymore."),
     ("We use Jenkins for builds and Grafana for dashboards.", "We no longer use Jenkins."),
@@ -337,3 +339,7 @@ def test_a_rule_that_is_lifted_ends_and_leaves_nothing_in_its_place(sentence: st
 
 def test_the_same_words_in_another_order_are_another_statement():
     assert len(changes("I prefer tea over coffee.", "I prefer coffee over tea.").added) == 2
+
+
+def test_all_about_me_is_everything():
+    assert texts(changes("I live in Paris.", "Always answer in French.", "forget all about me")) == []

@@ -124,7 +124,7 @@ _FRAMES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], bool]], ...
     (
         lazy_regex(
             r"(?:i|we)(?:'m| am| are|'re)? (?:\w+ly |now |currently )*(?:live|living|based|reside)(?: now)? in "
-            rf"(?P<value>[A-Z]{_OF})"
+            rf"(?P<value>[A-Za-z]{_OF})"
         ),
         HOME,
         _lives_there,
@@ -135,9 +135,9 @@ _FRAMES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], bool]], ...
         _is_home,
     ),
     (
-        lazy_regex(rf"i(?:'m| am)? (?:\w+ly |now |currently )*(?:work|working) (?:at|for) (?P<value>[A-Z]{_OF})"),
+        lazy_regex(rf"i(?:'m| am)? (?:\w+ly |now |currently )*(?:work|working) (?:at|for) (?P<value>[A-Za-z]{_OF})"),
         WORK,
-        _unlimited,
+        lambda match: match["value"][0].isupper() and _unlimited(match),
     ),
     (
         lazy_regex(

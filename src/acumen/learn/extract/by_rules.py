@@ -16,7 +16,7 @@ from acumen.learn.extract.relative_dates import end_in, period_in
 from acumen.learn.extract.remember_forget import amended, forget, remembered
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement, with_apostrophes
 from acumen.model.conversation import Turn, Window
-from acumen.model.ids import Kind
+from acumen.model.ids import Kind, SessionId
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memories.base import Category, Cause, EvidenceSpan, Origin
 from acumen.model.memories.playbook import Lesson
@@ -35,12 +35,21 @@ CONFIDENCE = {True: 0.9, False: 0.7}  # explicit or not
 _BRIEF = lazy_regex(
     r"\s*(?:please |can you |could you |i want you to )*(?:act as|pretend|role-?play|you are (?:an?|the|now)|write|"
     r"rewrite|generate|create|compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|"
+    r"check (?:this|the following|my) (?:text|bio|cv|letter|essay|profile|paragraph)|make this|fix this|"
+    r"(?:this|here) is (?:the|a|my) (?:text|draft|bio|story|persona)|"
     r"analy[sz]e|classify|continue|respond to|imagine|suppose|let's (?:say|pretend|play|do|role-?play)|assume|"
     r"you're (?:an?|the|now)|is this (?:sentence|text|correct))\b",
     re.IGNORECASE,
 )
+# What the user says after this, in the same session, is said by somebody else.
+_SCENE = lazy_regex(
+    r"\b(?:role[- ]?play|pretend (?:i'?m|i am|to be|that)|i'?ll (?:answer|play|act) as|practi[cs]e (?:an? |the |my )?"
+    r"(?:job )?interview|act as|(?:write|tell) a story with me|"
+    r"(?:translate|proofread|check|rewrite|summari[sz]e) (?:the|my) next)\b",
+    re.IGNORECASE,
+)
 # The sentence after "Scenario:" or "Example:" is made up.
-_LABEL = lazy_regex(r"\s*(?:scenario|prompt|example|sample|context|persona)\s*:", re.IGNORECASE)
+_LABEL = lazy_regex(r"\s*(?:scenario|prompt|example|sample|context|persona|lyrics)\s*:", re.IGNORECASE)
 # What follows "Make this bio shorter:" on the same line is material, too.
 _INLINE_MATERIAL = lazy_regex(
     r"\b(?:make it|start (?:with|in)|translate|rewrite|shorten|fix|check|correct|proofread|practi[cs]e|bio|letter|"
@@ -112,17 +121,20 @@ def is_urgent(text: str) -> bool:
 
 def _places(window: Window) -> Iterator[_Place]:
     agent = request = earlier = ""
+    scenes: set[SessionId] = set()
     for turn in window.turns:
         if not turn.by_user:
             agent, request = turn.text, earlier or request
             earlier = ""
             continue
-        if turn.is_new:
+        if turn.is_new and turn.session_id not in scenes:
             denied = False
             for sentence in _own_sentences(turn.text):
                 yield _Place(turn, sentence, agent, request, denied)
                 denied = bool(agent) and bool(_BARE_DENIAL.fullmatch(sentence.text))
         earlier, agent = turn.text, ""
+        if _SCENE.search(turn.text[:OWN_WORDS]):
+            scenes.add(turn.session_id)
 
 
 _BARE_DENIAL = lazy_regex(r"(?:no|nope|wrong|that's wrong|not quite)[.!]*", re.IGNORECASE)

@@ -41,8 +41,9 @@ _THING = (
 )
 _MINE = r"(?=i\b|we\b|my\b|our\b)"
 _FORGET = lazy_regex(
-    rf"{_WISH}(?:(?:forget|unlearn|disregard){_ABOUT} (?:{_KNOWN}|(?:all|everything)(?: of| about| on)? {_MINE}|"
-    rf"{_MINE}|that (?=\w)|{_THING}|(?=(?:where|when|who|what|how \w+|which \w+) (?:i|i'm|we|my|our)\b(?! (?:said|"
+    rf"{_WISH}(?:(?:forget|unlearn|disregard){_ABOUT} (?:{_KNOWN}|"
+    rf"(?:all|everything)(?: of| about| on)? (?:{_MINE}|(?=(?:me|us|myself)\b))|{_MINE}|"
+    rf"that (?=\w)|{_THING}|(?=(?:where|when|who|what|how \w+|which \w+) (?:i|i'm|we|my|our)\b(?! (?:said|"
     rf"told|just)))|everything{_ABOUT})|(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|"
     rf"memory) (?:that|about) |{_KNOWN}|everything about |(?P<named>.{{3,80}}?) from (?:your |the )?(?:memory|"
     rf"memories|notes|records)\b|"
