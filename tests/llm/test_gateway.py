@@ -817,4 +817,4 @@ def _waits(monkeypatch: Any) -> list[float]:
 
 
 def test_the_time_a_model_may_take_is_limited_by_the_setting_alone():
-    assert model_client._client().timeout.read is None
+    assert model_client._client(public_only=False).timeout.read is None

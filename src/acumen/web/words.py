@@ -81,6 +81,8 @@ JOBS: Mapping[str, str] = {
     "hour": "hourly maintenance",
     "minutes": "periodic checks",
     "alerted": "alert delivery",
+    "backup": "backup",
+    "erased": "scrub after erasure",
     "lessons_grew": "lesson aggregation",
     "aggregation_asked": "requested aggregation",
 }

@@ -160,11 +160,15 @@ class Postgres:
         return await asyncio.get_running_loop().run_in_executor(None, self._vacuum)
 
     def _vacuum(self) -> bool:
-        with self.engine().connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
-            clear = _outlives_readers(conn)
-            tables = {table.name for table in metadata.sorted_tables} | postgres_schema.existing_tables(conn)
-            conn.execute(sa.text(f"VACUUM {', '.join(sorted(tables))}"))
-            return clear
+        try:
+            with self.engine().connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+                clear = _outlives_readers(conn)
+                tables = {table.name for table in metadata.sorted_tables} | postgres_schema.existing_tables(conn)
+                conn.execute(sa.text(f"VACUUM {', '.join(sorted(tables))}"))
+                return clear
+        except sa.exc.OperationalError as error:  # the rows are gone already; the job that scrubs tries again
+            log.warning("erased rows could not be vacuumed yet: %s", error.orig)
+            return False
 
     def size_bytes(self, conn: sa.Connection) -> int:
         return int(conn.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import struct
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from acumen.storage.engine import backup, migrate
 # Of the shared memory next to a database: every open connection holds a shared lock on this byte.
 OPEN_BYTE = 128
 SIDE_FILES = ("-wal", "-shm")
+RELEASE_SECONDS = 6.0
 # So many generations ahead, no index file of the replaced database passes for one of the restored rows.
 GENERATIONS = 1_000_000
 
@@ -64,10 +66,20 @@ def _check_request(settings: Settings, source: Path, target: Path, *, overwrite:
         raise NotFound(f"There is no file {source}.")
     if target.exists() and source.samefile(target):
         raise BadInput(f"{source} is the database itself; name a backup of it.")
-    if in_use(target):
+    if not _is_released(target):
         raise Conflict(f"{target} is in use: stop the server (and `acumen` commands on this folder) first.")
     if target.exists() and not overwrite:
         raise Conflict(f"{target} exists. `--overwrite` replaces it, and keeps it under another name.")
+
+
+def _is_released(database: Path) -> bool:
+    """After a server was killed, its worker has the database open for a few seconds more."""
+    until = time.monotonic() + RELEASE_SECONDS
+    while in_use(database):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def in_use(database: Path) -> bool:
