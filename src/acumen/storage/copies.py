@@ -1,5 +1,6 @@
 """A whole store from one database to another, each named by its URL, sqlite:///PATH or postgresql://HOST/NAME."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from acumen.storage.memories.change_numbers import replaced_in_copy
 from acumen.storage.tables import metadata
 
 SQLITE = "sqlite:///"
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
 POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -96,14 +98,17 @@ def _connect(url: str) -> Database:
     if url.startswith(SQLITE):
         from acumen.storage.engine.sqlite import Sqlite  # noqa: PLC0415 - as above
 
-        _file(url).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return Sqlite(_file(url))
+        file = _file(url)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600))  # for its owner only, wherever it is
+        return Sqlite(file)
     from acumen.storage.engine.postgres import Postgres  # noqa: PLC0415 - as above
 
     return Postgres(url.replace("postgres://", "postgresql://", 1))
 
 
 def _file(url: str) -> Path:
-    """In a data folder, the file that a server uses."""
+    """In a data folder, the file that a server uses. What does not exist is a folder unless it is called a database."""
     path = Path(url.removeprefix(SQLITE)).expanduser().resolve()
-    return path / "acumen.db" if path.is_dir() else path
+    is_folder = path.is_dir() or not (path.exists() or path.suffix in SUFFIXES)
+    return path / "acumen.db" if is_folder else path

@@ -50,6 +50,14 @@ def test_each_mistake_is_found_with_its_fix(run: Run, tmp_path: Path, monkeypatc
     assert all(check["fix"] for check in result.json["checks"] if check["level"] != "ok")
 
 
+def test_a_file_in_the_place_of_the_data_folder_is_found(run: Run, tmp_path: Path):
+    (tmp_path / "data").write_text("")
+
+    found = run("doctor", "--data", str(tmp_path / "data"))
+
+    assert (found.code, "is a file, not a folder" in found.out) == (1, True)
+
+
 def test_a_setting_that_does_not_exist_is_found(run: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ACUMEN_PROT", "8061")
 

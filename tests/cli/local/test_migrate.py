@@ -43,6 +43,17 @@ def test_moving_a_store_shows_its_progress_and_its_end(run: Run, tmp_path: Path)
     assert (refused.code, "The target has data already: api_keys (1)" in refused.err) == (1, True)
 
 
+def test_a_target_without_a_suffix_becomes_a_data_folder_that_only_its_owner_reads(run: Run, tmp_path: Path):
+    there, here = str(tmp_path / "there"), tmp_path / "here"
+    run("keys", "create", "laptop", "--data", there)
+
+    moved = run("migrate", "--to", f"sqlite:///{here}", "--data", there)
+    listed = run("keys", "list", "--data", str(here))
+
+    assert (moved.code, "laptop" in listed.out) == (0, True)
+    assert [oct(path.stat().st_mode & 0o777) for path in (here, here / "acumen.db")] == ["0o700", "0o600"]
+
+
 @pytest.mark.parametrize(
     "options, wrong",
     [

@@ -83,6 +83,9 @@ def clock(settings: Settings) -> Finding:
 
 def folder(settings: Settings) -> Finding:
     """Creates a temporary file where the database will be, and syncs it to the disk."""
+    if settings.data_dir.exists() and not settings.data_dir.is_dir():
+        fix = "Move the file away, or choose another folder with --data."
+        return Finding("fail", "Data folder", f"{settings.data_dir} is a file, not a folder", fix)
     place = _existing(settings.data_dir)
     try:
         with tempfile.TemporaryFile(dir=place) as probe:
