@@ -284,3 +284,8 @@ def test_what_is_said_within_a_scene_of_the_same_session_is_not_about_the_user(s
 @pytest.mark.parametrize("brief", ["Can you check this text for typos?", "Make this sound better:", "Lyrics:"])
 def test_what_follows_a_text_to_work_on_is_not_about_the_user(brief: str):
     assert notes(f"{brief} My name is Hugo. I live in Rome.") == []
+
+
+@pytest.mark.parametrize("said", ["I act as treasurer of our club.", "I really enjoy role play."])
+def test_words_of_a_scene_within_a_statement_set_none(said: str):
+    assert "I live in Oslo." in [note.lesson.content for note in notes(said, "agent: Nice.", "I live in Oslo.")]

@@ -41,11 +41,13 @@ _BRIEF = lazy_regex(
     r"you're (?:an?|the|now)|is this (?:sentence|text|correct))\b",
     re.IGNORECASE,
 )
-# What the user says after this, in the same session, is said by somebody else.
+# What the user says after such a request, in the same session, is said by somebody else. Only where a sentence begins:
+# "I act as treasurer" and "I enjoy role play" are about the user.
 _SCENE = lazy_regex(
-    r"\b(?:role[- ]?play|pretend (?:i'?m|i am|to be|that)|i'?ll (?:answer|play|act) as|practi[cs]e (?:an? |the |my )?"
-    r"(?:job )?interview|act as|(?:write|tell) a story with me|"
-    r"(?:translate|proofread|check|rewrite|summari[sz]e) (?:the|my) next)\b",
+    r"(?:^|[.!?,]\s+)(?:(?:please|pls|ok|okay|hey|now|can you|could you|let'?s|lets)[, ]+)*"
+    r"(?:(?:(?:do|play|start|have) (?:an? )?)?role[- ]?play\b|pretend (?:i'?m|i am|to be)\b|act as (?:an?|if|my)\b|"
+    r"i'?ll (?:answer|play|act) as\b|practi[cs]e (?:an? |the |my )?(?:job )?interview|write a story with me\b|"
+    r"(?:translate|proofread|check|rewrite|summari[sz]e) (?:the|my) next\b)",
     re.IGNORECASE,
 )
 # The sentence after "Scenario:" or "Example:" is made up.
